@@ -1,0 +1,85 @@
+"""Reading params.yaml; every mistake in it becomes one line naming file, key and what is allowed."""
+
+import difflib
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from trinity.config.schema import Config
+from trinity.errors import ConfigError
+
+PARAMS = Path("params.yaml")
+
+
+def load_config(path: Path = PARAMS) -> Config:
+    """Reads and validates a params file.
+
+    Raises:
+        ConfigError: the file is absent, is no YAML, or a key is unknown, missing or ill-typed.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: not found: run from the repository root, or `trinity preset demo`") from None
+    except (UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    return parse_config(text, str(path))
+
+
+def parse_config(text: str, name: str = "params.yaml") -> Config:
+    """Validates the text of a params file; see `load_config`."""
+    try:
+        raw = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1}" if mark else ""
+        raise ConfigError(f"{name}:{where} is not YAML: {getattr(error, 'problem', error)}") from None
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{name}: must be a mapping of sections: {', '.join(Config.model_fields)}")
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_line(name, detail) for detail in error.errors())) from None
+
+
+def _line(name: str, detail: ErrorDetails) -> str:
+    location = [str(part) for part in detail["loc"] if not str(part).startswith("function-")]
+    key, kind, context = ".".join(location), detail["type"], detail.get("ctx", {})
+    prefix = f"{name}: {key}: " if key else f"{name}: "
+    if kind == "extra_forbidden":
+        allowed = _fields_at(location[:-1])
+        close = difflib.get_close_matches(location[-1], allowed, 1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        return f"{prefix}unknown key{hint}; allowed: {', '.join(allowed)}"
+    if kind == "missing":
+        return f"{prefix}missing"
+    got = f", got {detail['input']!r}" if not isinstance(detail["input"], dict) else ""
+    if kind in {"literal_error", "enum"}:
+        return f"{prefix}allowed: {context['expected']}{got}"
+    if kind == "value_error":
+        return f"{prefix}{context['error']}{got}"
+    return f"{prefix}{detail['msg'][0].lower()}{detail['msg'][1:]}{got}"
+
+
+def _fields_at(location: list[str]) -> list[str]:
+    """The keys allowed in the section at a location."""
+    model: Any = Config
+    for part in location:
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            model = _section_of(model.model_fields[part].annotation)
+    return list(model.model_fields)
+
+
+def _section_of(annotation: Any) -> Any:
+    """The model inside `Model`, `Model | None`, `list[Model]` or `dict[str, Model]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if typing.get_origin(annotation) in {list, dict, typing.Union, types.UnionType, typing.Annotated}:
+        found = (_section_of(part) for part in typing.get_args(annotation))
+        return next((model for model in found if model is not None), None)
+    return None

@@ -1,0 +1,317 @@
+"""One model per section of params.yaml. Unknown keys are refused; every value is checked where it is declared."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
+
+from trinity.types import Role
+
+
+def _number(value: object) -> float:
+    # YAML 1.1 reads `1e-6` as text, so text that is a number is taken for one.
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError("must be a number")
+    try:
+        number = float(value)
+    except ValueError:
+        raise ValueError("must be a number") from None
+    if number != number or number in (float("inf"), float("-inf")):
+        raise ValueError("must be a finite number")
+    return number
+
+
+def _positive(value: object) -> float:
+    number = _number(value)
+    if number <= 0:
+        raise ValueError("must be a number above 0")
+    return number
+
+
+def _not_negative(value: object) -> float:
+    number = _number(value)
+    if number < 0:
+        raise ValueError("must be a number, 0 or more")
+    return number
+
+
+def _share(value: object) -> float:
+    number = _number(value)
+    if not 0 <= number <= 1:
+        raise ValueError("must be a number from 0 to 1")
+    return number
+
+
+Number = Annotated[float, PlainValidator(_number)]
+Positive = Annotated[float, PlainValidator(_positive)]
+NotNegative = Annotated[float, PlainValidator(_not_negative)]
+Share = Annotated[float, PlainValidator(_share)]
+Count = Annotated[int, Field(ge=1)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$")]
+
+
+class Section(BaseModel):
+    """A section or subsection: frozen, no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class OutcomeTable(Section):
+    """A table of real models' outcomes used as a task (spec item: recorded pool)."""
+
+    path: str
+    kinds: list[str] | None = None
+
+
+class Data(Section):
+    """Where questions come from and how many are used."""
+
+    seed: int
+    n_train: Count | None = None
+    n_valid: Count | None = None
+    n_test: Count | None = None
+    outcomes: dict[Name, OutcomeTable] = {}
+
+
+class TinyEncoder(Section):
+    """Shape and seed of the demo's own Qwen3 (random weights, tokenizer fitted to the demo's questions)."""
+
+    hidden_size: Count
+    layers: Annotated[int, Field(ge=3)]
+    heads: Count
+    kv_heads: Count
+    intermediate_size: Count
+    vocabulary: Annotated[int, Field(ge=300)]
+    seed: int
+    init_std: Positive
+
+
+class Slm(Section):
+    """The encoder (spec section 3.1, 3.2)."""
+
+    model: str
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
+    dtype: Literal["float32", "float64", "bfloat16"]
+    input: Literal["suffix"]
+    read_position: Annotated[int, Field(le=-1)]
+    max_tokens: Annotated[int, Field(ge=16)]
+    tiny: TinyEncoder | None = None
+
+
+class Svf(Section):
+    """Singular-value scales of the second-to-last block (spec section 0.3.1)."""
+
+    enabled: bool
+    matrices: Literal["layer"]
+    sigma_ratio: Positive
+
+
+class Head(Section):
+    """The decision head (spec section 3.3, 0.3.2)."""
+
+    kind: Literal["linear"]
+    features: Literal["l2", "raw", "centred"]
+
+
+class Roles(Section):
+    """Role prompts and what is appended of a reply (spec section 4.4, 4.5)."""
+
+    prompts: str | None
+    max_output_chars: Annotated[int, Field(ge=200)]
+
+
+class Agent(Section):
+    """One LLM of the pool. `model` and `api_base` are read by the litellm pool alone."""
+
+    name: Name
+    model: str | None = None
+    api_base: str | None = None
+
+
+class SimulatedVerifier(Section):
+    """P(REVISE | the latest answer is wrong), P(REVISE | it is right)."""
+
+    hit: Share
+    false_alarm: Share
+
+
+class SimulatedLength(Section):
+    """Log-normal length of a Worker's reply in tokens; a reply longer than max_tokens is cut."""
+
+    median: Positive
+    sigma: NotNegative
+
+
+class SimulatedAgent(Section):
+    """What one simulated agent can do.
+
+    Attributes:
+        skill: By domain, P(right answer) of an uncut Worker reply without a plan.
+        malformed: Share of the failures that are visibly malformed rather than wrong.
+        plan: Share of a later Worker's failures that this agent's plan turns into right answers.
+    """
+
+    skill: dict[str, Share]
+    malformed: Share
+    plan: Share
+    verifier: SimulatedVerifier
+    length: SimulatedLength
+
+
+class Simulated(Section):
+    """The simulated pool."""
+
+    seed: int
+    agents: dict[Name, SimulatedAgent]
+
+
+class Pool(Section):
+    """The agents that are coordinated."""
+
+    kind: Literal["simulated", "recorded", "litellm"]
+    agents: Annotated[list[Agent], Field(min_length=1)]
+    simulated: Simulated | None = None
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> "Pool":
+        names = [agent.name for agent in self.agents]
+        if len(set(names)) != len(names):
+            raise ValueError(f"agents: names must differ, got {names}")
+        if self.kind == "simulated":
+            if self.simulated is None:
+                raise ValueError("simulated: needed when pool.kind is simulated")
+            missing = [name for name in names if name not in self.simulated.agents]
+            if missing:
+                raise ValueError(f"simulated.agents: no entry for {', '.join(missing)}")
+        return self
+
+
+class EpisodeSection(Section):
+    """The inner loop (spec section 4.2)."""
+
+    max_turns: Count
+    roles: Annotated[list[Annotated[Role, Field(strict=False)]], Field(min_length=1)]
+    max_tokens: Count
+    temperature: NotNegative
+    top_p: Share
+
+    @model_validator(mode="after")
+    def _roles_make_sense(self) -> "EpisodeSection":
+        if len(set(self.roles)) != len(self.roles):
+            raise ValueError("roles: each role once")
+        if Role.WORKER not in self.roles:
+            raise ValueError("roles: must contain worker, since only a Worker's output is graded")
+        return self
+
+
+class Optim(Section):
+    """sep-CMA-ES (spec section 5, 0.2)."""
+
+    sigma0: Positive
+    population: Annotated[int, Field(ge=4)] | None
+    m: Count
+    iterations: Count
+    minibatch: Literal["shared", "per_candidate"]
+    common_random_numbers: bool
+    active: bool
+    step_size: Literal["tpa", "csa"]
+    selection: Literal["sample", "argmax"]
+    validate_every: Count
+    seeds: Annotated[list[int], Field(min_length=1)]
+
+
+class RandomSearch(Section):
+    """RS: uniform in [-half_width, half_width]^n around the start, `trials` episodes a candidate."""
+
+    half_width: Positive
+    trials: Count
+
+
+class Reinforce(Section):
+    """REINFORCE: batches of m * lambda episodes, gradients through the softmaxes into head and SVF scales."""
+
+    lr: Positive
+    entropy: NotNegative
+    baseline_decay: Share
+
+
+class Sft(Section):
+    """SFT: head only, Adam, one-turn labels from training items."""
+
+    lrs: Annotated[list[Positive], Field(min_length=1)]
+    epochs: Count
+    batch: Count
+    label_seeds: Count
+
+
+class Baselines(Section):
+    """Rivals of sep-CMA-ES on the same encoder and budget of episodes."""
+
+    methods: list[Literal["rs", "reinforce", "sft"]]
+    rs: RandomSearch
+    reinforce: Reinforce
+    sft: Sft
+
+
+class Eval(Section):
+    """How systems are compared (spec section 6)."""
+
+    seeds: Annotated[list[int], Field(min_length=1)]
+    selection: Literal["argmax", "sample"]
+    single_factor: Count
+
+
+class Run(Section):
+    """How work is carried out; nothing here changes a result."""
+
+    concurrency: Count
+    threads: Count
+
+
+class Report(Section):
+    """Intervals and pictures."""
+
+    bootstrap: Annotated[int, Field(ge=100)]
+    level: Annotated[float, PlainValidator(_share)]
+    seed: int
+
+
+class Config(Section):
+    """The whole of params.yaml."""
+
+    data: Data
+    tasks: Annotated[list[Name], Field(min_length=1)]
+    slm: Slm
+    svf: Svf
+    head: Head
+    roles: Roles
+    pool: Pool
+    episode: EpisodeSection
+    optim: Optim
+    baselines: Baselines
+    eval: Eval
+    run: Run
+    report: Report
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Names of the agents, in the order of the head's rows."""
+        return tuple(agent.name for agent in self.pool.agents)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether figures come from the simulated pool, and must say so."""
+        return self.pool.kind == "simulated"
+
+    @model_validator(mode="after")
+    def _sections_agree(self) -> "Config":
+        if len(set(self.tasks)) != len(self.tasks):
+            raise ValueError("tasks: each task once")
+        if (self.slm.model == "tiny-qwen3") != (self.slm.tiny is not None):
+            raise ValueError("slm.tiny: given exactly when slm.model is tiny-qwen3")
+        if self.pool.kind == "recorded":
+            if self.episode.roles != [Role.WORKER] or self.episode.max_turns != 1:
+                raise ValueError("episode: a recorded pool has one Worker turn: set max_turns: 1 and roles: [worker]")
+            unknown = [task for task in self.tasks if task not in self.data.outcomes]
+            if unknown:
+                raise ValueError(f"data.outcomes: no table for task {', '.join(unknown)}")
+        return self

@@ -1,0 +1,1 @@
+"""The coordinator: encoder, singular-value scales, head, policy."""

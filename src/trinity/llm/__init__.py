@@ -1,0 +1,1 @@
+"""Pools of agents: what answers a request."""

@@ -1,0 +1,1 @@
+"""Optimisers of theta and their fitness."""

@@ -1,0 +1,1 @@
+"""The inner loop: episodes, one and many at once."""

@@ -1,0 +1,1 @@
+"""Statistics, tables and figures of a run."""

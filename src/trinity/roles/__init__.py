@@ -1,0 +1,1 @@
+"""Role prompts, post-processing of replies, the verdict parser."""

@@ -1,0 +1,1 @@
+"""Tasks: where questions come from and how they are split."""

@@ -1,0 +1,32 @@
+"""The seam between a benchmark and the pipeline."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from trinity.types import Item, Split
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The items of a task by split, and what the manifest says of where they come from (JSON-able)."""
+
+    items: Mapping[Split, tuple[Item, ...]]
+    provenance: Mapping[str, Any]
+
+
+class Task(Protocol):
+    """A benchmark: a name and the items of its three splits, before the caps of `data.n_*`."""
+
+    @property
+    def name(self) -> str:
+        """As in params.yaml."""
+        ...
+
+    def load(self) -> Splits:
+        """Reads or makes the items.
+
+        Raises:
+            DataError: the source is absent or a row of it is unusable; names file and row.
+        """
+        ...
