@@ -1,7 +1,6 @@
 """Reading params.yaml; every mistake in it becomes one line naming file, key and what is allowed."""
 
 import difflib
-import types
 import typing
 from pathlib import Path
 from typing import Any
@@ -67,10 +66,10 @@ def _line(name: str, detail: ErrorDetails) -> str:
 
 
 def _fields_at(location: list[str]) -> list[str]:
-    """The keys allowed in the section at a location."""
+    """The keys allowed in the section at a location; a part that is a list index or a mapping's key is passed over."""
     model: Any = Config
     for part in location:
-        if isinstance(model, type) and issubclass(model, BaseModel):
+        if part in model.model_fields:
             model = _section_of(model.model_fields[part].annotation)
     return list(model.model_fields)
 
@@ -79,7 +78,5 @@ def _section_of(annotation: Any) -> Any:
     """The model inside `Model`, `Model | None`, `list[Model]` or `dict[str, Model]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    if typing.get_origin(annotation) in {list, dict, typing.Union, types.UnionType, typing.Annotated}:
-        found = (_section_of(part) for part in typing.get_args(annotation))
-        return next((model for model in found if model is not None), None)
-    return None
+    found = (_section_of(part) for part in typing.get_args(annotation))
+    return next((model for model in found if model is not None), None)

@@ -1,0 +1,72 @@
+"""The trained coordinator as a policy, for one theta or a population of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trinity.coordinator.base import State
+from trinity.coordinator.features import Features
+from trinity.coordinator.head import Selection, choose
+from trinity.coordinator.slm import Encoder
+from trinity.coordinator.theta import Coordinator, ThetaLayout
+from trinity.rng import uniform
+from trinity.types import Decision
+
+
+class CoordinatorPolicy:
+    """Routes by the head's two softmaxes; `State.candidate` says which theta decides.
+
+    The draw of a decision is keyed by the state's key, item and turn, not by its candidate: candidates share their
+    random numbers unless the key of the state names them.
+
+    Args:
+        encoder: Checked against the layout.
+        layout: Of the rows of `thetas`.
+        thetas: [candidates, n].
+        features: What the head reads of h.
+        selection: `argmax` or `sample`, in both softmaxes.
+
+    Raises:
+        ConfigError: the encoder is not the layout's.
+    """
+
+    def __init__(
+        self, encoder: Encoder, layout: ThetaLayout, thetas: np.ndarray, features: Features, selection: Selection
+    ) -> None:
+        layout.check(encoder)
+        if thetas.ndim != 2:
+            raise ValueError(f"thetas: expected [candidates, {layout.n}], got shape {thetas.shape}")
+        self._encoder, self._layout, self._features, self._selection = encoder, layout, features, selection
+        unpacked = [layout.unpack(theta) for theta in thetas]
+        self._weights = np.stack([weight for weight, _ in unpacked])
+        self._scales = np.stack([scales for _, scales in unpacked])
+
+    @classmethod
+    def of(cls, coordinator: Coordinator, encoder: Encoder, selection: Selection) -> "CoordinatorPolicy":
+        """The policy of one saved coordinator."""
+        return cls(encoder, coordinator.layout, coordinator.theta[None], coordinator.features, selection)
+
+    def logits(self, states: Sequence[State]) -> np.ndarray:
+        """The head's output, [len, rows]: agents first, then roles."""
+        texts = [state.transcript.text for state in states]
+        owner = [state.candidate for state in states]
+        adapted = self._layout.svf and texts
+        h = self._encoder.adapted_many(texts, owner, self._scales) if adapted else self._encoder.states(texts)
+        # A sum a row, not one matrix product: a state's logits must not depend on the states beside it.
+        return np.asarray((self._weights[owner] * self._features(h)[:, None, :]).sum(axis=-1))
+
+    def decide(self, states: Sequence[State]) -> list[Decision]:
+        """One decision a state, in order."""
+        if not states:
+            return []
+        agents, roles = self._layout.agents, self._layout.roles
+        logits = self.logits(states)
+        agent = choose(logits[:, : len(agents)], _draws(states, "agent"), self._selection)
+        if len(roles) == 1:
+            return [Decision(int(index), roles[0]) for index in agent]
+        role = choose(logits[:, len(agents) :], _draws(states, "role"), self._selection)
+        return [Decision(int(a), roles[r]) for a, r in zip(agent, role, strict=True)]
+
+
+def _draws(states: Sequence[State], group: str) -> np.ndarray:
+    return np.array([uniform("policy", *state.key, state.item_id, state.turn, group) for state in states])

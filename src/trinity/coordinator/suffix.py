@@ -1,0 +1,71 @@
+"""The input rule: which token ids the encoder reads for a transcript, and where its state is taken (spec section 3.2)."""
+
+from typing import Any
+
+from trinity.coordinator.cache import Lru
+from trinity.errors import ConfigError
+
+SUFFIX = "\n<Head Input>"
+_MEMO_BYTES = 1 << 26
+
+
+class SuffixInput:
+    """Token ids of `transcript + SUFFIX`, then one EOS; what the tokenizer puts in front (a BOS) stays.
+
+    The state is read at `read_position`, by default -2: the last token of the suffix. A transcript that would make the
+    input longer than `max_tokens` is cut in its middle: its first and last ids stay, half each, and the suffix is whole.
+
+    Args:
+        tokenizer: A Hugging Face tokenizer.
+        read_position: Negative index into the ids.
+        max_tokens: Most ids of one input.
+
+    Raises:
+        ConfigError: the tokenizer has no EOS, or the suffix does not fit the two numbers.
+    """
+
+    def __init__(self, tokenizer: Any, read_position: int, max_tokens: int) -> None:
+        if tokenizer.eos_token_id is None:
+            raise ConfigError("slm.model: its tokenizer has no EOS token, which ends the encoder's input")
+        self._tokenizer = tokenizer
+        self._end = [int(tokenizer.eos_token_id)]
+        self._front = self._added_in_front()
+        self._suffix = self._encode(SUFFIX)
+        self.read_position, self.max_tokens = read_position, max_tokens
+        self._memo: Lru[str, tuple[int, ...]] = Lru(_MEMO_BYTES)
+        fixed = len(self._front) + len(self._suffix) + 1
+        if fixed >= max_tokens:
+            raise ConfigError(f"slm.max_tokens: {max_tokens} leaves no room beside the suffix of {fixed} tokens")
+        if -read_position > fixed:
+            raise ConfigError(f"slm.read_position: {read_position} lies before the suffix of {fixed} tokens")
+
+    def ids(self, transcript: str) -> tuple[int, ...]:
+        """The whole input, EOS included; at most `max_tokens` ids."""
+        known = self._memo.get(transcript)
+        if known is None:
+            known = tuple(self._ids(transcript))
+            self._memo.put(transcript, known, len(transcript) + 8 * len(known))
+        return known
+
+    def read(self, transcript: str) -> tuple[int, ...]:
+        """The ids up to the read position: under causal attention what follows cannot change the state there."""
+        ids = self.ids(transcript)
+        return ids[: len(ids) + self.read_position + 1]
+
+    def _ids(self, transcript: str) -> list[int]:
+        whole = [*self._front, *self._encode(transcript + SUFFIX), *self._end]
+        if len(whole) <= self.max_tokens:
+            return whole
+        body = self._encode(transcript)
+        room = self.max_tokens - len(self._front) - len(self._suffix) - 1
+        head = room - room // 2
+        return [*self._front, *body[:head], *body[len(body) - room // 2 :], *self._suffix, *self._end]
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text, add_special_tokens=False, verbose=False))
+
+    def _added_in_front(self) -> list[int]:
+        plain = self._encode("a")
+        full = list(self._tokenizer.encode("a", add_special_tokens=True))
+        starts = [start for start in range(len(full)) if full[start : start + len(plain)] == plain]
+        return full[: starts[0]] if starts else []

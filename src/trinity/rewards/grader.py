@@ -1,0 +1,71 @@
+"""Which reward reads an item, and a memory of what was graded before."""
+
+from collections.abc import Callable
+from typing import Self
+
+from trinity.errors import RewardError
+from trinity.rewards.base import Grade, Reward
+from trinity.rewards.choice import ChoiceReward
+from trinity.rewards.code import CodeReward
+from trinity.rewards.freeform import FreeformReward
+from trinity.rewards.math import MathReward
+from trinity.types import Item, Response
+
+
+class Grader:
+    """Grades replies to any item; the same text to the same item is graded once.
+
+    Close it, or use it as a context manager, to end the child processes of the math and code rewards.
+
+    Args:
+        trusted_code: Whether code comes from the simulated pool alone. Code from any other pool is refused.
+    """
+
+    def __init__(self, *, trusted_code: bool) -> None:
+        self._makers: dict[str, Callable[[], Reward]] = {
+            "math": MathReward,
+            "choice": ChoiceReward,
+            "freeform": FreeformReward,
+            "code": lambda: CodeReward(trusted=trusted_code),
+            "recorded": _recorded,
+        }
+        self._rewards: dict[str, Reward] = {}
+        self._grades: dict[tuple[str, str, str, float | None], Grade] = {}
+
+    def grade(self, item: Item, response: Response) -> Grade:
+        """The grade of one reply to one item.
+
+        Raises:
+            RewardError: the item's reward is unknown, refused, or could not be computed.
+        """
+        key = (item.task, item.id, response.text, response.score)
+        if key not in self._grades:
+            self._grades[key] = self._reward(item)(item, response)
+        return self._grades[key]
+
+    def close(self) -> None:
+        """Ends the child processes."""
+        for reward in self._rewards.values():
+            if isinstance(reward, MathReward | CodeReward):
+                reward.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _reward(self, item: Item) -> Reward:
+        if item.reward not in self._makers:
+            raise RewardError(
+                f"item {item.id!r} of {item.task}: unknown reward {item.reward!r}; known: {', '.join(self._makers)}"
+            )
+        if item.reward not in self._rewards:
+            self._rewards[item.reward] = self._makers[item.reward]()
+        return self._rewards[item.reward]
+
+
+def _recorded() -> Reward:
+    from trinity.rewards.recorded import RecordedReward
+
+    return RecordedReward()

@@ -1,0 +1,169 @@
+"""What the simulated pool makes possible: exact values of the best constant choices and of the best policy.
+
+The best policy knows a question's domain and its transcript, and never whether a well-formed answer is right: that is
+kept as a belief, the probability that the latest answer is right. Computed from `pool.simulated` of params.yaml alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from trinity.config.schema import Simulated, SimulatedAgent
+from trinity.llm.simulated import worker_odds
+from trinity.orchestration.rules import EpisodeRules
+from trinity.types import Role
+
+
+@dataclass(frozen=True)
+class IdealValues:
+    """Expected rewards on a set of questions, by what may be chosen.
+
+    Attributes:
+        single: One Worker call, by agent.
+        best_domain_agent: One Worker call, the agent chosen by domain.
+        best_static: The best constant sequence of (agent, role), the same for every question.
+        best_sequence: That sequence, as (agent, role) names.
+        best_policy: The best choice given domain and transcript.
+        random: Uniform agent and role every turn.
+    """
+
+    single: Mapping[str, float]
+    best_domain_agent: float
+    best_static: float
+    best_sequence: tuple[tuple[str, str], ...]
+    best_policy: float
+    random: float
+
+    @property
+    def best_single(self) -> float:
+        """The best agent for all questions, one Worker call."""
+        return max(self.single.values())
+
+
+def ideal_values(simulated: Simulated, rules: EpisodeRules, domains: Mapping[str, float]) -> IdealValues:
+    """Exact values for questions whose domains occur with the given shares (summing to 1)."""
+    games = {domain: _Game(simulated, rules, domain) for domain in domains}
+
+    def mean(value_by_domain: Mapping[str, float]) -> float:
+        return sum(share * value_by_domain[domain] for domain, share in domains.items())
+
+    one_call = {name: {domain: game.work(name, 0.0).right for domain, game in games.items()} for name in rules.agents}
+    best_static, sequence = _best_static(games, rules, domains)
+    return IdealValues(
+        single={name: mean(values) for name, values in one_call.items()},
+        best_domain_agent=mean({d: max(one_call[name][d] for name in rules.agents) for d in domains}),
+        best_static=best_static,
+        best_sequence=tuple((rules.agents[agent], role.value) for agent, role in sequence),
+        best_policy=mean({domain: game.best() for domain, game in games.items()}),
+        random=mean({domain: game.random() for domain, game in games.items()}),
+    )
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Odds of one Worker turn as seen from outside: a well-formed answer that is right, one that is wrong, neither."""
+
+    right: float
+    wrong: float
+
+    @property
+    def well_formed(self) -> float:
+        return self.right + self.wrong
+
+
+class _Game:
+    """The episode of one domain, reduced to what bears on its value: turn, plan, belief."""
+
+    def __init__(self, simulated: Simulated, rules: EpisodeRules, domain: str) -> None:
+        self._agents: dict[str, SimulatedAgent] = {name: simulated.agents[name] for name in rules.agents}
+        self._rules = rules
+        self._domain = domain
+
+    def work(self, agent: str, plan: float) -> _Work:
+        odds = worker_odds(self._agents[agent], self._domain, plan, self._rules.decoding.max_tokens)
+        return _Work(odds.right, odds.wrong)
+
+    def best(self) -> float:
+        """Value of the best policy, by dynamic programming over (turns left, plan, belief)."""
+        return self._value(self._rules.max_turns, 0.0, None, choose_best=True)
+
+    def random(self) -> float:
+        """Value of uniform choices."""
+        return self._value(self._rules.max_turns, 0.0, None, choose_best=False)
+
+    def _value(self, turns_left: int, plan: float, belief: float | None, *, choose_best: bool) -> float:
+        @cache
+        def value(turns_left: int, plan: float, belief: float | None) -> float:
+            if turns_left == 0:
+                return belief or 0.0
+            options = [
+                act(turns_left - 1, plan, belief, *action) for action in product(self._agents, self._rules.roles)
+            ]
+            return max(options) if choose_best else sum(options) / len(options)
+
+        def act(left: int, plan: float, belief: float | None, agent: str, role: Role) -> float:
+            if role is Role.THINKER:
+                return value(left, self._agents[agent].plan, belief)
+            if role is Role.WORKER:
+                work = self.work(agent, plan)
+                unusable = 1.0 - work.well_formed
+                seen = work.right / work.well_formed if work.well_formed else 0.0
+                return work.well_formed * value(left, plan, round(seen, 12)) + unusable * value(left, plan, 0.0)
+            if belief is None:
+                return value(left, plan, None)
+            verifier = self._agents[agent].verifier
+            accept = belief * (1.0 - verifier.false_alarm)
+            revise = belief * verifier.false_alarm + (1.0 - belief) * verifier.hit
+            after = belief * verifier.false_alarm / revise if revise else 0.0
+            return accept + (revise * value(left, plan, round(after, 12)) if revise else 0.0)
+
+        return value(turns_left, plan, belief)
+
+    def step(self, live: "_Live", agent: int, role: Role) -> "_Live":
+        """One turn of a constant sequence, from the masses of episodes still running."""
+        name = self._rules.agents[agent]
+        running = live.right + live.not_right + live.unanswered
+        if role is Role.THINKER:
+            return _Live(live.done, live.right, live.not_right, live.unanswered, self._agents[name].plan)
+        if role is Role.WORKER:
+            right = running * self.work(name, live.plan).right
+            return _Live(live.done, right, running - right, 0.0, live.plan)
+        verifier = self._agents[name].verifier
+        return _Live(
+            live.done + live.right * (1.0 - verifier.false_alarm),
+            live.right * verifier.false_alarm,
+            live.not_right * verifier.hit,
+            live.unanswered,
+            live.plan,
+        )
+
+
+@dataclass(frozen=True)
+class _Live:
+    """Probability mass of a constant sequence's episodes: accepted and right, or running by their latest answer."""
+
+    done: float = 0.0
+    right: float = 0.0
+    not_right: float = 0.0
+    unanswered: float = 1.0
+    plan: float = 0.0
+
+
+def _best_static(
+    games: Mapping[str, _Game], rules: EpisodeRules, domains: Mapping[str, float]
+) -> tuple[float, tuple[tuple[int, Role], ...]]:
+    """The best of all constant sequences of K (agent, role) pairs, first in order where several are best."""
+    actions: Sequence[tuple[int, Role]] = list(product(range(len(rules.agents)), rules.roles))
+
+    def best(live: Mapping[str, _Live], left: int) -> tuple[float, tuple[tuple[int, Role], ...]]:
+        if left == 0:
+            return sum(share * (live[d].done + live[d].right) for d, share in domains.items()), ()
+        top: tuple[float, tuple[tuple[int, Role], ...]] = (-1.0, ())
+        for action in actions:
+            value, rest = best({d: games[d].step(live[d], *action) for d in domains}, left - 1)
+            if value > top[0]:
+                top = (value, (action, *rest))
+        return top
+
+    return best({domain: _Live() for domain in domains}, rules.max_turns)

@@ -1,0 +1,1 @@
+"""The embedded demo: four generated tasks, one of each reward kind."""

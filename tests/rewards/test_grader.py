@@ -1,0 +1,65 @@
+import pytest
+
+from trinity.errors import RewardError
+from trinity.rewards.grader import Grader
+from trinity.types import Item, Response
+
+
+def item(reward: str, reference: object, identity: str = "one") -> Item:
+    return Item(identity, "t", "d", "q", reward, reference)
+
+
+def reply(text: str, score: float | None = None) -> Response:
+    return Response(text, "stop", 1, 1, score)
+
+
+CODE = {"function": None, "tests": [{"input": "", "output": "1"}]}
+CASES = [
+    ("math", "4", r"\boxed{4}", r"\boxed{5}"),
+    ("choice", "B", "Answer: B", "Answer: C"),
+    ("freeform", "blue", "Answer: blue", "Answer: red"),
+    ("code", CODE, "```\nprint(1)\n```", "```\nprint(2)\n```"),
+]
+
+
+@pytest.mark.parametrize(("reward", "reference", "right", "wrong"), CASES)
+def test_each_kind_has_its_reward(reward: str, reference: object, right: str, wrong: str) -> None:
+    with Grader(trusted_code=True) as grader:
+        assert grader.grade(item(reward, reference), reply(right)).value == 1
+        assert grader.grade(item(reward, reference), reply(wrong)).value == 0
+        assert grader.grade(item(reward, reference), reply("")).value == 0
+
+
+def test_recorded_scores_are_passed_on_and_not_mixed_up() -> None:
+    with Grader(trusted_code=False) as grader:
+        assert [grader.grade(item("recorded", None), reply("", score)).value for score in (0.25, 1.0, 0.25)] == [
+            0.25,
+            1.0,
+            0.25,
+        ]
+
+
+def test_an_unknown_kind_is_an_error() -> None:
+    with Grader(trusted_code=True) as grader, pytest.raises(RewardError, match="unknown reward 'poem'; known: math"):
+        grader.grade(item("poem", "x"), reply("x"))
+
+
+def test_code_of_another_pool_is_refused_and_other_kinds_are_not() -> None:
+    with Grader(trusted_code=False) as grader:
+        assert grader.grade(item("choice", "B"), reply("Answer: B")).value == 1
+        with pytest.raises(RewardError, match="sandbox"):
+            grader.grade(item("code", CODE), reply("```\nprint(1)\n```"))
+
+
+def test_the_same_text_is_graded_once_an_item() -> None:
+    program = "```\nprint(1)\n```"
+    with Grader(trusted_code=True) as grader:
+        first = grader.grade(item("code", CODE), reply(program))
+        assert grader.grade(item("code", CODE), reply(program)) is first
+        assert grader.grade(item("code", CODE, "two"), reply(program)) is not first
+
+
+def test_one_text_may_be_right_for_one_item_and_wrong_for_another() -> None:
+    with Grader(trusted_code=True) as grader:
+        assert grader.grade(item("choice", "B", "one"), reply("Answer: B")).value == 1
+        assert grader.grade(item("choice", "C", "two"), reply("Answer: B")).value == 0
