@@ -4,6 +4,7 @@ import argparse
 
 from trinity.config.load import load_config
 from trinity.entry import run_main
+from trinity.preflight import require_all
 from trinity.tasks.registry import get_task
 from trinity.tasks.splits import splits_directory, write_splits
 
@@ -14,6 +15,7 @@ def main() -> None:
     parser.add_argument("--task", required=True)
     task: str = parser.parse_args().task
     config = load_config()
+    require_all(config)
     write_splits(splits_directory(task), task, get_task(config, task).load(), config.data)
 
 

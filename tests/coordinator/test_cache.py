@@ -1,5 +1,6 @@
 """Kept states: the bytes in memory, and the file on disk."""
 
+import gc
 import multiprocessing
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trinity.coordinator.cache import HiddenCache, Lru
+from trinity.errors import TrinityError
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 40)), max_size=40))
@@ -55,26 +57,43 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     for process in workers:
         process.join()
         assert process.exitcode == 0
-    texts = [f"{number}" for number in range(40)] + [f"{worker} {number}" for worker in range(3) for number in range(40)]
+    texts = [f"{number}" for number in range(40)] + [
+        f"{worker} {number}" for worker in range(3) for number in range(40)
+    ]
     assert len(HiddenCache(tmp_path, "a", 2).get(texts)) == 160
 
 
-@pytest.mark.parametrize("damage", [b"not a database" * 100, b""])
+@pytest.mark.parametrize("damage", [b"not a database" * 100, b"SQLite format 3\0" + b"\x10\x00\x01\x01" * 2000])
 def test_a_damaged_file_is_set_aside(damage: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cache = HiddenCache(tmp_path, "a", 2)
-    cache.put({"x": np.ones(2)})
-    path = cache.path
-    del cache
-    for leftover in tmp_path.glob("a.sqlite-*"):
-        leftover.unlink()
+    path = tmp_path / "a.sqlite"
     path.write_bytes(damage)
-    fresh = HiddenCache(tmp_path, "a", 2)
-    assert fresh.get(["x"]) == {}
-    fresh.put({"x": np.zeros(2)})
-    np.testing.assert_array_equal(HiddenCache(tmp_path, "a", 2).get(["x"])["x"], np.zeros(2))
-    if damage:
-        assert path.with_suffix(".damaged").read_bytes() == damage
-        assert "set aside" in capsys.readouterr().err
+    cache = HiddenCache(tmp_path, "a", 2)
+    assert cache.path == path
+    assert cache.get(["x"]) == {}
+    cache.put({"x": np.ones(2)})
+    np.testing.assert_array_equal(HiddenCache(tmp_path, "a", 2).get(["x"])["x"], np.ones(2))
+    assert path.with_suffix(".damaged").read_bytes() == damage
+    assert "set aside" in capsys.readouterr().err
+
+
+def test_a_file_that_breaks_while_in_use_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    states = {f"text {number}": np.full(64, float(number)) for number in range(500)}
+    HiddenCache(tmp_path, "a", 64).put(states)
+    gc.collect()  # Closes the connection, which folds the log into the file.
+    cache = HiddenCache(tmp_path, "a", 64)
+    with (tmp_path / "a.sqlite").open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 8192)
+    assert cache.get(list(states)).keys() <= states.keys()
+    cache.put(states)
+    assert cache.get(list(states)).keys() == states.keys()
+    assert "set aside" in capsys.readouterr().err
+
+
+def test_a_file_that_is_in_the_way_is_an_error_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "a.sqlite").mkdir()
+    with pytest.raises(TrinityError, match=r"a\.sqlite"):
+        HiddenCache(tmp_path, "a", 2)
 
 
 def test_a_state_of_another_length_is_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

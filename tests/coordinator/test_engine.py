@@ -94,7 +94,10 @@ def test_a_trunk_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_other_architectures_say_why_they_are_not_shared() -> None:
     sliding = random_causal_lm(
-        "Qwen2", use_sliding_window=True, sliding_window=4, layer_types=["full_attention"] * 2 + ["sliding_attention"] * 2
+        "Qwen2",
+        use_sliding_window=True,
+        sliding_window=4,
+        layer_types=["full_attention"] * 2 + ["sliding_attention"] * 2,
     ).model
     assert "full attention" in str(not_shared(sliding))
     rope = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}

@@ -76,7 +76,7 @@ def test_svf_off_at_scales_of_one_is_the_same_policy(encoder: Encoder) -> None:
         layout = ThetaLayout.of(encoder, AGENTS, ROLES, svf)
         theta = layout.pack(weight, np.ones(layout.n - layout.head_size))
         logits.append(CoordinatorPolicy(encoder, layout, theta[None], Features("raw"), "argmax").logits(_states()))
-    np.testing.assert_array_equal(*logits)
+    np.testing.assert_array_equal(logits[0], logits[1])
 
 
 @pytest.mark.parametrize("selection", ["sample", "argmax"])
@@ -88,6 +88,8 @@ def test_the_start_chooses_uniformly_and_ties_do_not_go_to_the_first(selection: 
         assert abs(np.mean([decision.agent == agent for decision in decisions]) - 1 / 3) < 0.08
     for role in ROLES:
         assert abs(np.mean([decision.role is role for decision in decisions]) - 1 / 3) < 0.08
+    pairs = [(decision.agent, decision.role) for decision in decisions]
+    assert min(pairs.count((agent, role)) for agent in range(3) for role in ROLES) > len(pairs) / 18
 
 
 def test_candidates_share_their_draws_unless_the_key_names_them(encoder: Encoder) -> None:

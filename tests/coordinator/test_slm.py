@@ -23,7 +23,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _slm(model: Path, **changes: object) -> Slm:
-    return SLM.model_copy(update={"model": str(model), "tiny": None, "dtype": "float32", **changes})
+    return Slm.model_validate(SLM.model_dump() | {"model": str(model), "tiny": None, "dtype": "float32"} | changes)
 
 
 def _oracle(folder: Path, ids: list[int], position: int) -> np.ndarray:
@@ -108,6 +108,13 @@ def test_many_candidates_get_what_each_gets_alone() -> None:
     assert not np.allclose(together[0], together[3])
 
 
+def test_states_equal_the_plain_forward(tmp_path: Path) -> None:
+    tiny = load_encoder(SLM)
+    np.testing.assert_allclose(tiny.states(TEXTS), tiny.compute(TEXTS), atol=1e-10)
+    encoder = load_encoder(_slm(save_pretrained(tmp_path / "model", random_causal_lm("Qwen3").float())))
+    np.testing.assert_allclose(encoder.states(TEXTS), encoder.compute(TEXTS), rtol=1e-4, atol=1e-5)
+
+
 def test_a_wrong_number_of_scales_is_refused() -> None:
     with pytest.raises(ValueError, match="scales"):
         load_encoder(SLM).adapted(TEXTS, np.ones(3))
@@ -151,7 +158,10 @@ def test_the_tiny_encoder_keeps_nothing_on_disk(tmp_path: Path) -> None:
 def test_no_texts() -> None:
     encoder = load_encoder(SLM)
     assert encoder.states([]).shape == (0, encoder.hidden_size)
-    assert encoder.adapted_many([], [], np.ones((1, sum(encoder.svf_counts.values())))).shape == (0, encoder.hidden_size)
+    assert encoder.adapted_many([], [], np.ones((1, sum(encoder.svf_counts.values())))).shape == (
+        0,
+        encoder.hidden_size,
+    )
 
 
 def test_mistakes_are_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,6 +190,26 @@ def test_an_encoder_that_is_no_causal_lm_is_refused(tmp_path: Path) -> None:
     BertModel(config).save_pretrained(tmp_path / "bert")
     with pytest.raises(ConfigError, match="causal"):
         load_encoder(_slm(tmp_path / "bert"))
+
+
+def test_weights_that_are_missing_are_not_made_up(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = save_pretrained(tmp_path / "model", random_causal_lm("Llama").float())
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.layers.2.mlp.up_proj.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ConfigError, match="up_proj"):
+        load_encoder(_slm(folder))
+
+
+def test_weights_in_pickles_are_refused(tmp_path: Path) -> None:
+    model = random_causal_lm("Llama").float()
+    folder = save_pretrained(tmp_path / "model", model)
+    (folder / "model.safetensors").unlink()
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        load_encoder(_slm(folder))
 
 
 def test_a_real_model() -> None:

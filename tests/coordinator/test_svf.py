@@ -52,3 +52,10 @@ def test_decomposed_in_float32_where_the_model_is_bfloat16() -> None:
     for name, weight in Svf(blocks(rounded)[1][-2]).weights(scales).items():
         assert weight.dtype is torch.bfloat16
         assert torch.equal(weight, Svf(blocks(exact)[1][-2]).weights(scales)[name].bfloat16())
+
+
+def test_factors_give_the_matrix_back() -> None:
+    for model, bound in ((random_causal_lm("Qwen3").model, 1e-9), (random_causal_lm("Qwen3").model.float(), 1e-5)):
+        errors = Svf(blocks(model)[1][-2]).reconstruction_errors()
+        assert len(errors) == 7
+        assert 0 < max(errors.values()) < bound

@@ -102,7 +102,7 @@ def test_what_does_not_fit_is_refused_with_one_line(encoder: Encoder, tmp_path: 
         load_coordinator(tmp_path, encoder, ("a", "c", "b"))
     layout = tmp_path / "layout.json"
     sound = json.loads(layout.read_text())
-    for change in (
+    changes: list[dict[str, object]] = [
         {"format": 2},
         {"n": 7},
         {"agents": ["a", "b"]},
@@ -111,7 +111,8 @@ def test_what_does_not_fit_is_refused_with_one_line(encoder: Encoder, tmp_path: 
         {"roles": ["poet"]},
         {"svf": []},
         {"encoder": {}},
-    ):
+    ]
+    for change in changes:
         layout.write_text(json.dumps(sound | change))
         with pytest.raises(DataError, match=r"layout\.json") as error:
             load_coordinator(tmp_path)

@@ -1,18 +1,19 @@
 """The demo's encoder: the same in every process, and able to tell the demo's domains apart."""
 
-import os
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from encoders import SLM
+from encoders import SLM, TINY
 
 from trinity.config import load_config
 from trinity.coordinator.features import Kind, fit_features
 from trinity.coordinator.probe import probe_accuracy
 from trinity.coordinator.slm import Encoder, load_encoder
+from trinity.coordinator.suffix import SUFFIX
 from trinity.coordinator.tiny import build_tiny
 from trinity.errors import ConfigError
 from trinity.llm.simulated import VERDICT_TEXTS, plan_text
@@ -25,6 +26,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 from encoders import SLM, TINY
 from trinity.coordinator.slm import load_encoder
+from trinity.coordinator.suffix import SUFFIX
 from trinity.coordinator.tiny import build_tiny
 encoder = load_encoder(SLM)
 print(json.dumps([encoder.fingerprint, sorted(build_tiny(TINY)[1].get_vocab().items())]))
@@ -51,24 +53,21 @@ def _after(item: Item, turns: str) -> str:
 
 
 def test_vocabulary_and_weights_are_the_same_in_every_process() -> None:
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", _PRINT, str(Path(__file__).parent)],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(outputs) == 1
-    assert load_encoder(SLM).fingerprint in outputs.pop()
+    script = [sys.executable, "-c", _PRINT, str(Path(__file__).parent)]
+    printed = subprocess.run(script, check=True, capture_output=True, text=True).stdout
+    here = [load_encoder(SLM).fingerprint, sorted(build_tiny(TINY)[1].get_vocab().items())]
+    assert json.loads(printed) == json.loads(json.dumps(here))
 
 
 def test_the_suffix_is_one_token_before_the_end(demo: Encoder) -> None:
     ids = demo.ids("Solve the linear equation 3x + 4 = 19")
     assert ids[-2:] == demo.ids("")
     assert ids[-2:] not in [ids[start : start + 2] for start in range(len(ids) - 2)]
+
+
+@pytest.mark.parametrize("text", ["", 'Solve 12x + 345 = 6\n\n## Plan\n\t"é→\U0001f600"', "zyxwv ##a [::-1]"])
+def test_decoding_gives_the_text_back(text: str, demo: Encoder) -> None:
+    assert demo.decode(demo.ids(text)[:-1]) == text + SUFFIX
 
 
 def test_questions_are_few_tokens(demo: Encoder) -> None:

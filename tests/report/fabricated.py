@@ -44,6 +44,7 @@ def summary(task: str, items: int, simulated: bool, seeds: Sequence[int], roles:
     """A summary.json."""
     exact = {
         "best_single": 0.6,
+        "best_domain_agent": 0.8,
         "best_static": 0.7,
         "best_policy": 0.9,
         "random": 0.5,
@@ -60,6 +61,7 @@ def summary(task: str, items: int, simulated: bool, seeds: Sequence[int], roles:
         "agents": list(AGENTS),
         "roles": list(roles),
         "best_single": "birch",
+        "best_by_domain": dict(zip(DOMAINS, AGENTS, strict=True)),
         "training_seeds": list(seeds),
         "eval_seeds": list(EVAL_SEEDS),
         "budget": {f"trinity_{method}": {"training_episodes": 12000, "validation_episodes": 900} for method in METHODS},

@@ -15,7 +15,9 @@ from trinity.report.canvas import style
 from trinity.report.choices import graded_by_domain, shares_by_turn
 from trinity.report.document import document
 from trinity.report.headline import headline
+from trinity.report.inputs import read_evaluation
 from trinity.report.metrics import metrics, rounded
+from trinity.report.results import analyse
 from trinity.report.tables import Table
 from trinity.report.write import gather, write_report
 
@@ -216,3 +218,15 @@ def test_the_stage_prints_the_headline_or_one_line(tmp_path: Path) -> None:
     assert (passed.returncode, passed.stderr) == (0, "")
     assert passed.stdout.startswith("demo_math: 6 held-out items")
     assert (tmp_path / "reports" / "figures" / "systems.png").stat().st_size > 10_000
+
+
+def test_the_best_agent_a_domain_is_scored_on_test_items_and_a_new_domain_gets_the_best_single(tmp_path: Path) -> None:
+    fabricated.write_run(tmp_path, ["demo_math"])
+    folder = tmp_path / "data" / "evaluation" / "demo_math"
+    summary = json.loads((folder / "summary.json").read_text())
+    known = analyse(read_evaluation(folder), fabricated.config(["demo_math"])).systems["best_domain_agent"]
+    assert known.accuracy is not None and known.accuracy.value > 0.8
+    summary["best_by_domain"] = {"another": "atlas"}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    systems = analyse(read_evaluation(folder), fabricated.config(["demo_math"])).systems
+    assert systems["best_domain_agent"].accuracy == systems["best_single"].accuracy

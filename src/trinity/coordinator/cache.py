@@ -12,6 +12,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from trinity.errors import TrinityError
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -58,6 +60,9 @@ class HiddenCache:
         directory: Made if absent.
         fingerprint: Of the encoder; names the file.
         hidden_size: Length of a state; a stored row of another length counts as damage.
+
+    Raises:
+        TrinityError: by every method, where the file is locked, in the way or cannot be written.
     """
 
     def __init__(self, directory: Path, fingerprint: str, hidden_size: int) -> None:
@@ -88,10 +93,12 @@ class HiddenCache:
             self._write(rows)
 
     def _open(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=60)
+        connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("CREATE TABLE IF NOT EXISTS states (text BLOB PRIMARY KEY, h BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS states (text BLOB PRIMARY KEY, h BLOB NOT NULL) WITHOUT ROWID"
+            )
             connection.commit()
         except sqlite3.DatabaseError:
             connection.close()
@@ -116,7 +123,8 @@ class HiddenCache:
 
     def _set_aside(self, error: Exception) -> None:
         if isinstance(error, sqlite3.OperationalError):
-            raise error  # Locked, full or not writable: the file itself is sound.
+            # Locked, full or not writable: the file itself is sound.
+            raise TrinityError(f"{self.path}: the cache of hidden states cannot be used: {error}") from None
         if hasattr(self, "_connection"):
             self._connection.close()
         aside = self.path.with_suffix(".damaged")

@@ -82,8 +82,8 @@ class PlainForward:
 class SharedTrunk:
     """Trunk once a sequence, last two blocks once a candidate; for the families of `SHARED_TYPES`.
 
-    Sequences run together only in float64, where rounding cannot make a state depend on its company; in other dtypes
-    each runs alone.
+    Sequences run together only in float64: there the norms round to float32, so that what the shape of a batch does to
+    the last bits does not reach a state. In other dtypes each runs alone, and a state never depends on its company.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -121,22 +121,25 @@ class SharedTrunk:
         cosine, sine = self._model.rotary_emb(states, torch.arange(states.shape[1], device=self._device)[None])
         return cosine, sine
 
-    @torch.no_grad()
     def _trunk(self, sequences: Sequence[Ids]) -> dict[Ids, Tensor]:
         """The input of the second-to-last block by sequence, [length, d] each."""
         found = {ids: trunk for ids in sequences if (trunk := self._trunks.get(ids)) is not None}
         missing = [ids for ids in dict.fromkeys(sequences) if ids not in found]
         for batch in self._batches(missing):
             rows = [torch.tensor(missing[index], device=self._device) for index in batch]
-            states = self._model.embed_tokens(nn.utils.rnn.pad_sequence(rows, batch_first=True))
+            for index, states in zip(batch, self._below(rows), strict=True):
+                ids = missing[index]
+                found[ids] = states[: len(ids)].clone()
+                self._trunks.put(ids, found[ids], found[ids].nbytes)
+        return found
+
+    def _below(self, rows: list[Tensor]) -> Tensor:
+        with torch.no_grad():
+            states: Tensor = self._model.embed_tokens(nn.utils.rnn.pad_sequence(rows, batch_first=True))
             positions = self._positions(states)
             for layer in self._model.layers[:-2]:
                 states = layer(states, attention_mask=None, position_embeddings=positions)
-            for row, index in zip(states, batch, strict=True):
-                ids = missing[index]
-                found[ids] = row[: len(ids)].clone()
-                self._trunks.put(ids, found[ids], found[ids].nbytes)
-        return found
+        return states
 
     def _tail(self, trunk: Tensor, lengths: Tensor, replaced: Mapping[str, Tensor]) -> Tensor:
         positions = self._positions(trunk)

@@ -39,4 +39,4 @@ def choose(logits: np.ndarray, uniforms: np.ndarray, selection: Selection) -> np
         nth = np.floor(uniforms * best.sum(axis=1)).astype(int)
         return np.asarray((best.cumsum(axis=1) > nth[:, None]).argmax(axis=1))
     cumulative = softmax(logits).cumsum(axis=1)
-    return np.minimum((cumulative <= uniforms[:, None]).sum(axis=1), choices - 1)
+    return np.asarray(np.minimum((cumulative <= uniforms[:, None]).sum(axis=1), choices - 1))

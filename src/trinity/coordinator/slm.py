@@ -51,13 +51,26 @@ class Encoder:
         self.name, self.fingerprint = name, fingerprint
         self.hidden_size, self.n_layers = int(model.config.hidden_size), len(layers)
         self._inputs, self._engine, self._cache = inputs, engine, cache
-        self._svf = Svf(layers[-2])
+        self._plain, self._svf = PlainForward(model), Svf(layers[-2])
         self._states: Lru[str, np.ndarray] = Lru(_STATES_BYTES)
 
     @property
     def svf_counts(self) -> dict[str, int]:
         """Singular values by linear matrix of the second-to-last block, in the order of the scales."""
         return self._svf.counts
+
+    @property
+    def eos_id(self) -> int:
+        """The id that ends every input."""
+        return self._inputs.eos_id
+
+    def reconstruction_errors(self) -> dict[str, float]:
+        """By matrix, how far U diag(s) V^T is from W, relative to the norm of W."""
+        return self._svf.reconstruction_errors()
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of token ids, special tokens included."""
+        return self._inputs.decode(ids)
 
     def ids(self, text: str) -> list[int]:
         """Token ids of the encoder's input for a transcript, suffix and EOS included."""
@@ -78,25 +91,32 @@ class Encoder:
             self._states.put(text, state, state.nbytes)
         return np.stack([found[text] for text in texts]) if texts else np.empty((0, self.hidden_size))
 
+    def compute(self, texts: Sequence[str]) -> np.ndarray:
+        """Unadapted states by the plain Hugging Face forward, nothing kept or shared: what `states` must equal."""
+        with torch.no_grad():
+            states = self._plain.hidden([self._inputs.read(text) for text in texts], {})
+        return _array(states)
+
     def adapted(self, texts: Sequence[str], scales: np.ndarray) -> np.ndarray:
         """States under one vector of scales (concatenated in the order of `svf_counts`), [len, d] float64."""
         return self.adapted_many(texts, [0] * len(texts), scales[None])
 
-    @torch.no_grad()
     def adapted_many(self, texts: Sequence[str], owner: Sequence[int], scales: np.ndarray) -> np.ndarray:
         """States of each text under its owner's scales, [len, d] float64; W' is built once an owner.
 
         Args:
+            texts: Transcripts.
             owner: Row of `scales` by text.
             scales: [candidates, sum of counts].
         """
         states = np.empty((len(texts), self.hidden_size))
-        owners = np.asarray(owner, dtype=np.intp)
-        for candidate in np.unique(owners):
-            mine = np.flatnonzero(owners == candidate)
+        mine: dict[int, list[int]] = {}
+        for index, candidate in enumerate(owner):
+            mine.setdefault(candidate, []).append(index)
+        for candidate, indices in mine.items():
             vector = torch.from_numpy(np.asarray(scales[candidate], dtype=np.float64))
-            adapted = self.adapted_torch([texts[index] for index in mine], vector)
-            states[mine] = adapted.to("cpu", torch.float64).numpy()
+            with torch.no_grad():
+                states[indices] = _array(self.adapted_torch([texts[index] for index in indices], vector))
         return states
 
     def adapted_torch(self, texts: Sequence[str], scales: Tensor) -> Tensor:
@@ -114,15 +134,19 @@ class Encoder:
         states = self._engine.hidden(list(row), weights)
         return states[torch.tensor([row[ids] for ids in sequences], device=states.device)]
 
-    @torch.no_grad()
     def _computed(self, texts: list[str]) -> Iterator[dict[str, np.ndarray]]:
         quiet = len(texts) <= _PROGRESS_FROM or self._cache is None
         with tqdm(total=len(texts), desc="encoder", unit="text", file=sys.stderr, disable=quiet) as progress:
             for start in range(0, len(texts), _CHUNK):
                 part = texts[start : start + _CHUNK]
-                states = self._run(part, {}).to("cpu", torch.float64).numpy()
-                yield dict(zip(part, states, strict=True))
+                with torch.no_grad():
+                    states = self._run(part, {})
+                yield dict(zip(part, _array(states), strict=True))
                 progress.update(len(part))
+
+
+def _array(states: Tensor) -> np.ndarray:
+    return np.asarray(states.to("cpu", torch.float64).numpy())
 
 
 def load_encoder(slm: Slm) -> Encoder:
@@ -165,10 +189,8 @@ def _device(name: str) -> torch.device:
 
 
 def _load_pretrained(name: str, dtype: torch.dtype) -> tuple[nn.Module, Any, Mapping[str, Any]]:
-    from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, PreTrainedConfig
+    from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedConfig
     from transformers.utils import logging
-
-    logging.disable_progress_bar()
 
     def load(local: bool) -> tuple[nn.Module, Any, Mapping[str, Any]]:
         source = {"local_files_only": local, "trust_remote_code": False}
@@ -178,9 +200,17 @@ def _load_pretrained(name: str, dtype: torch.dtype) -> tuple[nn.Module, Any, Map
         if not any(architecture.endswith(("ForCausalLM", "LMHeadModel")) for architecture in architectures):
             raise ConfigError(f"slm.model: {name}: not a causal language model (architectures: {architectures})")
         tokenizer = AutoTokenizer.from_pretrained(name, **source)
-        model = AutoModel.from_pretrained(name, config=config, dtype=dtype, use_safetensors=True, **source)
+        model, seen = AutoModel.from_pretrained(
+            name, config=config, dtype=dtype, use_safetensors=True, output_loading_info=True, **source
+        )
+        if seen["missing_keys"] or seen["mismatched_keys"]:
+            absent = ", ".join(sorted(map(str, seen["missing_keys"] or seen["mismatched_keys"]))[:3])
+            raise ConfigError(f"slm.model: {name}: weights are missing or of another shape: {absent}")
         return model, tokenizer, description
 
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()  # Its report of the language-model head, which is not loaded.
+    logging.disable_progress_bar()
     try:
         try:
             return load(local=True)
@@ -191,6 +221,9 @@ def _load_pretrained(name: str, dtype: torch.dtype) -> tuple[nn.Module, Any, Map
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"slm.model: {name}: cannot be loaded: {reason[:300]}") from None
+    finally:
+        logging.set_verbosity(verbosity)
+        logging.enable_progress_bar()
 
 
 def _fingerprint(

@@ -1,5 +1,6 @@
-"""The input rule: which token ids the encoder reads for a transcript, and where its state is taken (spec section 3.2)."""
+"""The input rule: which token ids the encoder reads, and where its state is taken (spec section 3.2)."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from trinity.coordinator.cache import Lru
@@ -13,7 +14,7 @@ class SuffixInput:
     """Token ids of `transcript + SUFFIX`, then one EOS; what the tokenizer puts in front (a BOS) stays.
 
     The state is read at `read_position`, by default -2: the last token of the suffix. A transcript that would make the
-    input longer than `max_tokens` is cut in its middle: its first and last ids stay, half each, and the suffix is whole.
+    input longer than `max_tokens` is cut in its middle: its first and last ids stay, half each; the suffix is whole.
 
     Args:
         tokenizer: A Hugging Face tokenizer.
@@ -28,7 +29,7 @@ class SuffixInput:
         if tokenizer.eos_token_id is None:
             raise ConfigError("slm.model: its tokenizer has no EOS token, which ends the encoder's input")
         self._tokenizer = tokenizer
-        self._end = [int(tokenizer.eos_token_id)]
+        self.eos_id = int(tokenizer.eos_token_id)
         self._front = self._added_in_front()
         self._suffix = self._encode(SUFFIX)
         self.read_position, self.max_tokens = read_position, max_tokens
@@ -52,14 +53,18 @@ class SuffixInput:
         ids = self.ids(transcript)
         return ids[: len(ids) + self.read_position + 1]
 
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of ids, special tokens included."""
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
     def _ids(self, transcript: str) -> list[int]:
-        whole = [*self._front, *self._encode(transcript + SUFFIX), *self._end]
+        whole = [*self._front, *self._encode(transcript + SUFFIX), self.eos_id]
         if len(whole) <= self.max_tokens:
             return whole
         body = self._encode(transcript)
         room = self.max_tokens - len(self._front) - len(self._suffix) - 1
         head = room - room // 2
-        return [*self._front, *body[:head], *body[len(body) - room // 2 :], *self._suffix, *self._end]
+        return [*self._front, *body[:head], *body[len(body) - room // 2 :], *self._suffix, self.eos_id]
 
     def _encode(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text, add_special_tokens=False, verbose=False))

@@ -50,3 +50,12 @@ class Svf:
             change = (u * (s * (part.to(s.device, s.dtype) - 1))) @ vh
             scaled[name] = (weight.to(s.dtype) + change).to(weight.dtype)
         return scaled
+
+    def reconstruction_errors(self) -> dict[str, float]:
+        """By matrix, |U diag(s) V^T - W| relative to |W| (Frobenius)."""
+        errors = {}
+        for name, weight in self._weights.items():
+            u, s, vh = self._factors[name]
+            exact = weight.to(s.dtype)
+            errors[name] = float(((u * s) @ vh - exact).norm() / exact.norm())
+        return errors

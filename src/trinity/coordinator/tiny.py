@@ -60,20 +60,19 @@ def build_tiny(tiny: TinyEncoder) -> tuple[nn.Module, Any, Mapping[str, Any]]:
     return model, tokenizer, tiny.model_dump()
 
 
-@torch.no_grad()
 def _initialise(model: nn.Module, tiny: TinyEncoder) -> None:
     """Normal matrices and embeddings of standard deviation `init_std`, norms of 1; each drawn under its own name."""
     for name, parameter in model.named_parameters():
         if parameter.dim() == 1:
-            parameter.fill_(1.0)
+            nn.init.ones_(parameter)
         else:
             draw = generator("tiny encoder", tiny.seed, name).standard_normal(tuple(parameter.shape))
-            parameter.copy_(torch.from_numpy(tiny.init_std * draw))
+            parameter.data.copy_(torch.from_numpy(tiny.init_std * draw))
 
 
 def _tokenizer(size: int) -> Any:
     """Longest known piece first: the demo's most frequent words whole, anything else by bytes."""
-    from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
+    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
     split = pre_tokenizers.ByteLevel(add_prefix_space=False)
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -86,6 +85,7 @@ def _tokenizer(size: int) -> Any:
     vocabulary = {piece: index for index, piece in enumerate(pieces)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=alphabet[0], max_input_chars_per_word=1 << 30))
     tokenizer.pre_tokenizer = split
+    tokenizer.decoder = decoders.Sequence([decoders.Replace(Regex("^##"), ""), decoders.ByteLevel()])
     tokenizer.add_special_tokens([AddedToken(END), AddedToken(SUFFIX)])
     return tokenizer
 

@@ -18,12 +18,12 @@ from trinity.types import Decoding, Item, Request, Response, Role
 
 _NORMAL = NormalDist()
 _TOKENS_PER_WORD = 1.3
-VERDICT_TEXTS = {True: "The answer holds.\nVERDICT: ACCEPT", False: "The answer fails a check.\nVERDICT: REVISE"}
+VERDICT_TEXTS = {True: "It holds.\nVERDICT: ACCEPT", False: "It fails.\nVERDICT: REVISE"}
 
 
 def plan_text(agent: str) -> str:
     """What a Thinker of this name writes; a later Worker is helped by the latest one in its prompt."""
-    return f"Plan by {agent}: name the parts, work each one, check the form of the result."
+    return f"Plan by {agent}: split, solve, check."
 
 
 @dataclass(frozen=True)

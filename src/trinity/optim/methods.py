@@ -4,13 +4,12 @@ import numpy as np
 
 from trinity.config import Config
 from trinity.coordinator.features import Features
-from trinity.coordinator.head import Selection
 from trinity.coordinator.policy import CoordinatorPolicy
 from trinity.coordinator.slm import Encoder
 from trinity.coordinator.theta import ThetaLayout
 from trinity.optim.cmaes import SepCmaEs, default_population
 from trinity.optim.evolve import evolve
-from trinity.optim.fitness import Fitness, Sampling
+from trinity.optim.fitness import Fitness, MakePolicy, Sampling
 from trinity.optim.history import Progress, Trained
 from trinity.optim.random_search import RandomSearch
 from trinity.optim.reinforce import PolicyGradient, reinforce
@@ -23,6 +22,15 @@ METHODS = ("cma", "rs", "reinforce", "sft")
 def population(config: Config, layout: ThetaLayout) -> int:
     """Lambda of params.yaml, or the default for the actual n."""
     return config.optim.population or default_population(layout.n)
+
+
+def policy_maker(encoder: Encoder, layout: ThetaLayout, features: Features) -> MakePolicy:
+    """Makes policies of thetas, all on one encoder."""
+
+    def make(thetas: np.ndarray, selection: str) -> CoordinatorPolicy:
+        return CoordinatorPolicy(encoder, layout, thetas, features, "argmax" if selection == "argmax" else "sample")
+
+    return make
 
 
 def train(
@@ -42,13 +50,9 @@ def train(
     if method == "reinforce":
         sampling = Sampling(optim.m, "shared", False, "sample")
 
-    def make_policy(thetas: np.ndarray, selection: str) -> CoordinatorPolicy:
-        chosen: Selection = "argmax" if selection == "argmax" else "sample"
-        return CoordinatorPolicy(encoder, layout, thetas, features, chosen)
-
     fitness = Fitness(
         setting.rollouts,
-        make_policy,
+        policy_maker(encoder, layout, features),
         setting.train,
         setting.valid,
         sampling,

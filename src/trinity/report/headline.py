@@ -12,12 +12,13 @@ def headline(results: Sequence[TaskResult], level: float) -> str:
 
 
 def headline_table(result: TaskResult, level: float) -> Table:
-    """Each agent, random, the best single, sep-CMA-ES and the ceiling, on test items.
+    """Each agent, random, the best single, sep-CMA-ES, the best agent a domain and the ceiling, on test items.
 
     The ceiling is the best policy where the pool is simulated (an exact value), else the per-question best.
     """
     summary = result.evaluation.summary
-    names = [*(f"single_{agent}" for agent in summary.agents), "random", "best_single", "best_single5x", "trinity_cma"]
+    names = [*(f"single_{agent}" for agent in summary.agents), "random", "best_single", "best_single5x"]
+    names += ["trinity_cma", "best_domain_agent"]
     ceilings = ["per_question_best", "per_question_best_crossfitted"]
     if "best_policy" in result.systems:
         ceilings = ["best_policy"]

@@ -28,9 +28,10 @@ single_AGENT for every agent must be there; single5x_AGENT is for every agent or
 | n_train, n_valid, n_test | int, 0 or more; n_test is the number of items in episodes.csv |
 | agents, roles | non-empty lists of names; roles from thinker, worker, verifier |
 | best_single | the agent that was best on the training items |
+| best_by_domain | {domain: the agent that was best on its training items}; a domain that they lack gets best_single |
 | training_seeds, eval_seeds | non-empty lists of int |
 | budget | {system: {name of a count: int}} |
-| exact | null, or {name: expected reward on the test items, or {training seed: the same}}; names best_single, best_static, best_policy, random and trinity_METHOD |
+| exact | null, or {name: expected reward on the test items, or {training seed: the same}}; names best_single, best_domain_agent, best_static, best_policy, random and trinity_METHOD |
 """  # noqa: E501 - a table's row is one line
 
 from dataclasses import dataclass

@@ -66,7 +66,7 @@ class TaskResult:
     Attributes:
         evaluation: The episodes behind it.
         systems: By stable name, in the order of the tables. Beside the evaluated ones: best_single and best_single5x
-            (the agent that was best on training items), best_single_on_test (chosen in hindsight),
+            (the agent that was best on training items), best_single_on_test (chosen in hindsight), best_domain_agent,
             per_question_best, per_question_best_crossfitted, best_static and best_policy (exact values only).
         best_on_test: The agent that was best on the test items.
         seeds_coincide: Why all evaluation seeds see the same replies; None if they do not.
@@ -104,6 +104,7 @@ def analyse(evaluation: Evaluation, config: Config) -> TaskResult:
     singles = np.stack([cubes[f"single_{agent}"][0] for agent in summary.agents])
     best_on_test = summary.agents[int(singles.mean(axis=(1, 2)).argmax())]
     values = {system: cube.mean(axis=1) for system, cube in cubes.items()}
+    values["best_domain_agent"] = _by_domain(singles, evaluation)
     values["per_question_best"] = best_of_each(singles)
     crossfitted = cross_fitted_best(singles)
     if crossfitted is not None:
@@ -141,11 +142,19 @@ def labels(evaluation: Evaluation, factor: int, best_on_test: str) -> dict[str, 
         "best_single_on_test": f"best single on test, in hindsight: {best_on_test}",
         **{f"single_{agent}": agent for agent in agents},
         **{f"single5x_{agent}": f"{agent} at {factor}x tokens" for agent in agents},
+        "best_domain_agent": "best agent a domain, chosen on training items",
         "per_question_best": "per-question best (biased upward)",
         "per_question_best_crossfitted": "per-question best, cross-fitted",
         "best_static": "best static sequence",
         "best_policy": "best policy",
     }
+
+
+def _by_domain(singles: NDArray[np.float64], evaluation: Evaluation) -> Values:
+    """Each item answered by the agent of its domain, [1, items], mean over evaluation seeds."""
+    agents, chosen = evaluation.summary.agents, evaluation.summary.best_by_domain
+    rows = [agents.index(chosen.get(domain, evaluation.summary.best_single)) for domain in evaluation.domains]
+    return np.asarray(singles.mean(axis=1)[rows, np.arange(len(rows))][None])
 
 
 def _exact(evaluation: Evaluation, name: str) -> float | None:

@@ -24,6 +24,7 @@ class Summary:
     agents: tuple[str, ...]
     roles: tuple[str, ...]
     best_single: str
+    best_by_domain: Mapping[str, str]
     training_seeds: tuple[int, ...]
     eval_seeds: tuple[int, ...]
     budget: Mapping[str, Mapping[str, int]]
@@ -57,6 +58,11 @@ def read_summary(path: Path) -> Summary:
         need(key, lambda value: _is_list(value, int), "must be a non-empty list of whole numbers, each once")
     need("roles", lambda value: set(value) <= set(Role), f"must be from {', '.join(Role)}")
     need("best_single", lambda value: value in raw["agents"], f"must be one of {', '.join(raw['agents'])}")
+    need(
+        "best_by_domain",
+        lambda value: isinstance(value, dict) and bool(value) and set(value.values()) <= set(raw["agents"]),
+        f"must be {{domain: one of {', '.join(raw['agents'])}}}",
+    )
     need("budget", lambda value: _is_table(value, _is_count), "must be {system: {name: whole number}}")
     need("exact", _is_exact, "must be null or {name: number from 0 to 1, or {training seed: the same}}")
     listed = {key: tuple(raw[key]) for key in ("agents", "roles", "training_seeds", "eval_seeds")}

@@ -4,6 +4,7 @@ The best policy knows a question's domain and its transcript, and never whether 
 kept as a belief, the probability that the latest answer is right. Computed from `pool.simulated` of params.yaml alone.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +13,7 @@ from itertools import product
 from trinity.config.schema import Simulated, SimulatedAgent
 from trinity.llm.simulated import worker_odds
 from trinity.orchestration.rules import EpisodeRules
-from trinity.types import Role
+from trinity.types import Item, Role
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,24 @@ class IdealValues:
     def best_single(self) -> float:
         """The best agent for all questions, one Worker call."""
         return max(self.single.values())
+
+    def summary(self) -> dict[str, float | str]:
+        """The values by name, and the best constant sequence as text."""
+        return {
+            **{f"single_{name}": value for name, value in self.single.items()},
+            "best_single": self.best_single,
+            "best_domain_agent": self.best_domain_agent,
+            "best_static": self.best_static,
+            "best_sequence": ", ".join(f"{agent} as {role}" for agent, role in self.best_sequence),
+            "best_policy": self.best_policy,
+            "random": self.random,
+        }
+
+
+def domain_shares(items: Sequence[Item]) -> dict[str, float]:
+    """Share of each domain among some items."""
+    counts = Counter(item.domain for item in items)
+    return {domain: counts[domain] / len(items) for domain in sorted(counts)}
 
 
 def ideal_values(simulated: Simulated, rules: EpisodeRules, domains: Mapping[str, float]) -> IdealValues:

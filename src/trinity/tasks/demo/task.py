@@ -12,8 +12,8 @@ from trinity.tasks.demo.question import Generator, Question
 from trinity.types import SPLITS, Item, Split
 
 # Items of a task before the caps of data.n_*, all domains together.
-ITEMS = 150
-RELEASES = {"v1": 120, "v6": 30}
+ITEMS = 300
+RELEASES = {"v1": 240, "v6": 60}
 HELD_OUT = 0.2  # test of all, and validation of the rest (spec section 6.1)
 ATTEMPTS = 1000
 

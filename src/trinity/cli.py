@@ -1,0 +1,93 @@
+"""The command line: `trinity doctor | preset | import-outcomes | bench`. The pipeline itself is run by dvc."""
+
+import argparse
+import sys
+
+from trinity.entry import run_main
+
+
+def main() -> None:
+    """Runs one command; a user's mistake is one line on stderr and exit code 1."""
+    run_main(_main)
+
+
+def _main() -> None:
+    from trinity.tasks.importers.command import add_parser as add_import_outcomes
+
+    parser = argparse.ArgumentParser(
+        prog="trinity",
+        description="An evolved coordinator of LLMs. dvc repro runs the pipeline; these commands prepare and measure.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    doctor = commands.add_parser("doctor", help="check all that params.yaml needs, a line for each thing missing")
+    doctor.set_defaults(run=_doctor)
+    _add_preset(commands)
+    add_import_outcomes(commands)
+    _add_bench(commands)
+    args = parser.parse_args()
+    sys.exit(args.run(args))
+
+
+def _doctor(_: argparse.Namespace) -> int:
+    from trinity.config import load_config
+    from trinity.preflight import missing
+
+    config = load_config()
+    lines = missing(config)
+    print("\n".join(lines) or f"nothing is missing: {', '.join(config.tasks)} on the {config.pool.kind} pool")
+    return 1 if lines else 0
+
+
+def _add_preset(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    from trinity.presets import PRESETS
+
+    parser = commands.add_parser(
+        "preset",
+        help=f"write a starting point into params.yaml: {' | '.join(PRESETS)}",
+        description="Writes a starting point into params.yaml and shows what changed. "
+        "The file that stood there is kept in .trinity/params.before.yaml.",
+    )
+    parser.add_argument("name", choices=PRESETS)
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, write nothing")
+    parser.set_defaults(run=_preset)
+
+
+def _preset(args: argparse.Namespace) -> int:
+    from trinity.presets import difference, write_preset
+
+    changes = difference(args.name)
+    if not changes:
+        print(f"params.yaml is the preset {args.name} already")
+        return 0
+    print(changes)
+    if not args.dry_run:
+        write_preset(args.name)
+        print(f"\nparams.yaml: preset {args.name} written; `trinity doctor` says what it needs", file=sys.stderr)
+    return 0
+
+
+def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    parser = commands.add_parser(
+        "bench",
+        help="measure speed as ratios within one run",
+        description="Times one thing and its rival in the same run and prints a table.",
+    )
+    parser.add_argument(
+        "name", choices=("coordinator",), help="coordinator: candidates on a shared trunk against one by one"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object alone on stdout")
+    parser.set_defaults(run=_bench)
+
+
+def _bench(args: argparse.Namespace) -> int:
+    import json
+
+    from trinity.bench import coordinator
+
+    result = coordinator()
+    print(json.dumps(result) if args.json else "\n".join(f"{name:28} {value}" for name, value in result.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""What must be there before any work: all of it is checked together, one line for each thing that is missing."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from trinity.config import Config
+from trinity.errors import TrinityError
+from trinity.tasks.registry import get_task
+
+KEY_BY_PROVIDER = {"openrouter": "OPENROUTER_API_KEY", "openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+CODE_TASKS = ("demo_code", "livecodebench", "bigcodebench")
+
+
+def require_all(config: Config) -> None:
+    """Raises one error with a line `missing X: do Y` for each thing that is missing."""
+    lines = missing(config)
+    if lines:
+        raise TrinityError("\n".join(lines))
+
+
+def missing(config: Config) -> list[str]:
+    """The lines, in the order pool, key, model, device, data, sandbox; empty if all is there."""
+    return [*_pool(config), *_model(config), *_device(config), *_data(config), *_sandbox(config)]
+
+
+def _pool(config: Config) -> Iterator[str]:
+    if config.pool.kind != "litellm":
+        return
+    yield "missing pool client: pool.kind litellm is not built yet: set pool.kind to simulated or recorded"
+    for agent in config.pool.agents:
+        if not agent.model:
+            yield f"missing model of agent {agent.name}: set pool.agents: model to a litellm model name"
+    providers = {(agent.model or "").split("/")[0] for agent in config.pool.agents if not agent.api_base}
+    for name in sorted(KEY_BY_PROVIDER[provider] for provider in providers & set(KEY_BY_PROVIDER)):
+        if not os.environ.get(name):
+            yield f"missing key {name}: export {name}=... in the shell that runs dvc"
+
+
+def _model(config: Config) -> Iterator[str]:
+    name = config.slm.model
+    if config.slm.tiny is not None or _model_is_here(name):
+        return
+    folder = f"put a folder with config.json, tokenizer and safetensors at {name}" if Path(name).parent.exists() else ""
+    yield f"missing model {name}: run `hf download {name}` once while connected{', or ' + folder if folder else ''}"
+
+
+def _model_is_here(name: str) -> bool:
+    if (Path(name) / "config.json").is_file():
+        return True
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+    except HFValidationError:
+        return False
+
+
+def _device(config: Config) -> Iterator[str]:
+    if not config.slm.device.startswith("cuda"):
+        return
+    import torch
+
+    wanted = int(config.slm.device.partition(":")[2] or 0)
+    if wanted >= torch.cuda.device_count():
+        count = torch.cuda.device_count()
+        yield f"missing device {config.slm.device}: {count} CUDA devices are visible: set slm.device to auto or cpu"
+
+
+def _data(config: Config) -> Iterator[str]:
+    for name in config.tasks:
+        try:
+            get_task(config, name)
+        except TrinityError as error:
+            yield f"missing data: {error}"
+            continue
+        table = config.data.outcomes.get(name)
+        if table is not None and not Path(table.path).is_file():
+            yield f"missing data {table.path}: make it with `trinity import-outcomes`, or set data.outcomes.{name}.path"
+
+
+def _sandbox(config: Config) -> Iterator[str]:
+    code = [name for name in config.tasks if name in CODE_TASKS and name not in config.data.outcomes]
+    if code and config.pool.kind == "litellm":
+        yield f"missing sandbox: not built yet, and code of a real pool runs nowhere else: leave out {', '.join(code)}"

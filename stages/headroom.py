@@ -1,0 +1,37 @@
+"""Stage `headroom`: what routing can gain on a task, and what training will cost, before it is paid."""
+
+import argparse
+from pathlib import Path
+
+from trinity.config import load_config
+from trinity.entry import run_main
+
+
+def main() -> None:
+    """Writes reports/headroom/TASK.json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--task", required=True)
+    task: str = parser.parse_args().task
+    config = load_config()
+    from trinity.orchestration.setting import open_setting
+    from trinity.systems.artifacts import write_json
+    from trinity.systems.headroom import Headroom
+    from trinity.systems.ideal import domain_shares, ideal_values
+
+    with open_setting(config, task) as setting:
+        headroom = Headroom.measure(setting.rollouts, setting.train)
+        result = {
+            "simulated": config.simulated,
+            "items": len(setting.train),
+            "chosen_on": "train",
+            "choice": {"best_single": headroom.best_single, "by_domain": headroom.best_by_domain},
+            "measured": headroom.summary(config.report.bootstrap, config.report.level, config.report.seed, task),
+        }
+        if config.pool.simulated is not None and config.simulated:
+            ideal = ideal_values(config.pool.simulated, setting.rollouts.rules, domain_shares(setting.train))
+            result["exact"] = ideal.summary()
+    write_json(Path("reports/headroom") / f"{task}.json", result)
+
+
+if __name__ == "__main__":
+    run_main(main)

@@ -1,0 +1,46 @@
+"""Stage `smoke`: the ladder of spec section 11; nothing that costs runs before it is climbed."""
+
+import sys
+from pathlib import Path
+
+from trinity.config import load_config
+from trinity.entry import run_main
+from trinity.preflight import require_all
+
+
+def main() -> None:
+    """Writes reports/smoke.json; fails by name of the rung."""
+    config = load_config()
+    require_all(config)
+    from trinity.coordinator.features import fit_features
+    from trinity.coordinator.slm import load_encoder
+    from trinity.coordinator.theta import ThetaLayout
+    from trinity.coordinator.threads import use_threads
+    from trinity.optim.methods import policy_maker
+    from trinity.orchestration.setting import open_setting
+    from trinity.smoke.coordinator_rungs import coordinator_rungs
+    from trinity.smoke.episode_rungs import episode_rungs, ordered
+    from trinity.smoke.ladder import RungFailed, climb
+    from trinity.systems.artifacts import write_json
+    from trinity.tasks.splits import read_split, splits_directory
+
+    use_threads(config.run.threads)
+    encoder = load_encoder(config.slm)
+    layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, config.svf.enabled)
+    train = {task: read_split(splits_directory(task), "train") for task in config.tasks}
+    with open_setting(config, config.tasks[0]) as setting:
+        features = fit_features(config.head.features, encoder, [item.question for item in setting.train])
+        rungs = ordered(
+            [
+                *coordinator_rungs(config, encoder, layout, train),
+                *episode_rungs(config, setting, layout, policy_maker(encoder, layout, features)),
+            ]
+        )
+        records, failure = climb(rungs, lambda line: print(line, file=sys.stderr))
+    write_json(Path("reports/smoke.json"), {"simulated": config.simulated, "rungs": records})
+    if failure:
+        raise RungFailed(failure)
+
+
+if __name__ == "__main__":
+    run_main(main)
