@@ -93,7 +93,7 @@ def test_a_linear_probe_tells_the_turns_apart(task: str, demo: Encoder) -> None:
     stages = ("", "T", "W")
     h = demo.states([_after(item, turns) for turns in stages for item in items])
     read = fit_features("l2", demo, [])
-    assert probe_accuracy(read(h), [turns for turns in stages for _ in items], 0) >= 0.95
+    assert probe_accuracy(read(h), [turns for turns in stages for _ in items], 0) >= 0.85
 
 
 def test_sizes_that_do_not_divide_are_refused() -> None:
