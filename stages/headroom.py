@@ -1,6 +1,7 @@
 """Stage `headroom`: what routing can gain on a task, and what training will cost, before it is paid."""
 
 import argparse
+import json
 from pathlib import Path
 
 from trinity.config import load_config
@@ -15,15 +16,18 @@ def main() -> None:
     config = load_config()
     from trinity.orchestration.setting import open_setting
     from trinity.systems.artifacts import write_json
-    from trinity.systems.headroom import Headroom
+    from trinity.systems.headroom import Headroom, training_cost
     from trinity.systems.ideal import domain_shares, ideal_values
 
+    ladder = json.loads(Path("reports/smoke.json").read_text(encoding="utf-8"))
+    population: int = next(rung["saw"]["population"] for rung in ladder["rungs"] if rung["name"] == "S3")
     with open_setting(config, task) as setting:
         headroom = Headroom.measure(setting.rollouts, setting.train)
         result = {
             "simulated": config.simulated,
             "items": len(setting.train),
             "chosen_on": "train",
+            "cost": training_cost(config, population),
             "choice": {"best_single": headroom.best_single, "by_domain": headroom.best_by_domain},
             "measured": headroom.summary(config.report.bootstrap, config.report.level, config.report.seed, task),
         }

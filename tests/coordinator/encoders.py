@@ -7,6 +7,9 @@ import torch
 from torch import nn
 
 from trinity.config.schema import Slm, TinyEncoder
+from trinity.coordinator.threads import use_threads
+
+use_threads(1)
 
 TINY = TinyEncoder(
     hidden_size=16, layers=3, heads=2, kv_heads=1, intermediate_size=24, vocabulary=700, seed=3, init_std=0.2

@@ -34,16 +34,21 @@ def parse_config(text: str, name: str = "params.yaml") -> Config:
     """Validates the text of a params file; see `load_config`."""
     try:
         raw = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{name}:{where} is not YAML: {getattr(error, 'problem', error)}") from None
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none, such as 2020-99-99
+        raise ConfigError(f"{name}: {yaml_problem(error)}") from None
     if not isinstance(raw, dict):
         raise ConfigError(f"{name}: must be a mapping of sections: {', '.join(Config.model_fields)}")
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError("\n".join(_line(name, detail) for detail in error.errors())) from None
+
+
+def yaml_problem(error: Exception) -> str:
+    """What PyYAML found wrong, and in which line, as one line."""
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1} " if mark else ""
+    return f"{where}is not YAML: {getattr(error, 'problem', None) or ' '.join(str(error).split())}"
 
 
 def _line(name: str, detail: ErrorDetails) -> str:
@@ -58,6 +63,8 @@ def _line(name: str, detail: ErrorDetails) -> str:
     if kind == "missing":
         return f"{prefix}missing"
     got = f", got {detail['input']!r}" if not isinstance(detail["input"], dict) else ""
+    if kind == "model_type":
+        return f"{prefix}must be a mapping with the keys {', '.join(_fields_at(location))}{got}"
     if kind in {"literal_error", "enum"}:
         return f"{prefix}allowed: {context['expected']}{got}"
     if kind == "value_error":
@@ -66,11 +73,14 @@ def _line(name: str, detail: ErrorDetails) -> str:
 
 
 def _fields_at(location: list[str]) -> list[str]:
-    """The keys allowed in the section at a location; a part that is a list index or a mapping's key is passed over."""
+    """The keys allowed in the section at a location."""
     model: Any = Config
-    for part in location:
-        if part in model.model_fields:
-            model = _section_of(model.model_fields[part].annotation)
+    parts = iter(location)
+    for part in parts:
+        annotation = model.model_fields[part].annotation
+        if typing.get_origin(annotation) in (list, dict):
+            next(parts, None)  # an index, or a key that the user chose
+        model = _section_of(annotation)
     return list(model.model_fields)
 
 

@@ -13,7 +13,7 @@ def _number(value: object) -> float:
         raise ValueError("must be a number")
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError("must be a number") from None
     if number != number or number in (float("inf"), float("-inf")):
         raise ValueError("must be a finite number")
@@ -41,7 +41,6 @@ def _share(value: object) -> float:
     return number
 
 
-Number = Annotated[float, PlainValidator(_number)]
 Positive = Annotated[float, PlainValidator(_positive)]
 NotNegative = Annotated[float, PlainValidator(_not_negative)]
 Share = Annotated[float, PlainValidator(_share)]

@@ -91,10 +91,16 @@ class Encoder:
             self._states.put(text, state, state.nbytes)
         return np.stack([found[text] for text in texts]) if texts else np.empty((0, self.hidden_size))
 
-    def compute(self, texts: Sequence[str]) -> np.ndarray:
-        """Unadapted states by the plain Hugging Face forward, nothing kept or shared: what `states` must equal."""
+    def compute(self, texts: Sequence[str], scales: np.ndarray | None = None) -> np.ndarray:
+        """States by the plain Hugging Face forward, nothing kept or shared: what every other way must equal.
+
+        Args:
+            texts: Transcripts.
+            scales: [sum of counts]; None leaves the encoder unadapted.
+        """
         with torch.no_grad():
-            states = self._plain.hidden([self._inputs.read(text) for text in texts], {})
+            weights = {} if scales is None else self._svf.weights(torch.from_numpy(scales))
+            states = self._plain.hidden([self._inputs.read(text) for text in texts], weights)
         return _array(states)
 
     def adapted(self, texts: Sequence[str], scales: np.ndarray) -> np.ndarray:

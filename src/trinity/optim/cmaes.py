@@ -1,12 +1,13 @@
 """The spec's sep-CMA-ES on pycma (section 5, 0.2; Ros & Hansen 2008): diagonal covariance, own iteration count."""
 
 import math
-import warnings
 
 import numpy as np
 
 from trinity.rng import Key, generator
 
+# Far below a difference between two fitness values, far above the rounding of one.
+TIE = 1e-12
 
 def default_population(n: int) -> int:
     """The population size ceil(4 + 3 ln n): 33 at n = 13,312 (spec section 0.2)."""
@@ -51,9 +52,7 @@ class SepCmaEs:
         step_size: str,
         key: tuple[Key, ...],
     ) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the import speaks of plotting packages that are not used
-            import cma
+        from trinity.optim.pycma import STEP_SIZES, CMAEvolutionStrategy
 
         self.population = population or default_population(start.size)
         options = {
@@ -61,15 +60,14 @@ class SepCmaEs:
             "CMA_active": active,
             "CMA_stds": ratios,
             "popsize": self.population,
-            "AdaptSigma": {"tpa": cma.sigma_adaptation.CMAAdaptSigmaTPA, "csa": cma.sigma_adaptation.CMAAdaptSigmaCSA}[
-                step_size
-            ],
+            "AdaptSigma": STEP_SIZES[step_size],
             "randn": KeyedNormal("cmaes", *key),
             "seed": float("nan"),  # any number would seed NumPy's global generator, and 0 would mean the clock
-            "verbose": -9,
+            "verbose": -10,  # silent, and deaf to a file of options in the working directory
         }
-        self._strategy = cma.CMAEvolutionStrategy(start.astype(float), sigma0, options)
+        self._strategy = CMAEvolutionStrategy(start.astype(float), sigma0, options)
         self._asked: list[np.ndarray] = []
+        self._ties = generator("cmaes ties", *key)
 
     @property
     def mean(self) -> np.ndarray:
@@ -87,8 +85,12 @@ class SepCmaEs:
         return np.array(self._asked)
 
     def tell(self, fitness: np.ndarray) -> None:
-        """Updates mean, step size and variances; the library minimises, hence the sign."""
-        self._strategy.tell(self._asked, list(-fitness))
+        """Updates mean, step size and variances; the library minimises, hence the sign.
+
+        Equal candidates are ranked by a keyed draw: the library's sort would order them by the kind of CPU.
+        """
+        ties = TIE * self._ties.permutation(self.population) / self.population
+        self._strategy.tell(self._asked, list(ties - fitness))
 
     def stop_reasons(self) -> list[str]:
         """What the library would stop for; to be logged, never obeyed (flat fitness is normal with binary rewards)."""

@@ -57,11 +57,11 @@ def shares(episodes: Sequence[Episode], agents: Sequence[str]) -> dict[str, floa
 
 
 def write_history(path: Path, rows: Sequence[Row]) -> None:
-    """Writes rows as CSV, numbers rounded to six digits; a value that does not exist is left blank."""
+    """Writes rows as CSV, numbers rounded to six significant digits; a value that does not exist is left blank."""
     import pandas as pd
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    pd.DataFrame(list(rows)).to_csv(path, index=False, float_format="%.6f")
+    pd.DataFrame(list(rows)).to_csv(path, index=False, float_format="%.6g")
 
 
 class Progress:

@@ -38,8 +38,8 @@ def train(
 ) -> Trained:
     """Trains one coordinator.
 
-    Every method gets the budget of episodes of sep-CMA-ES, lambda * m * iterations (SFT uses what its labels cost), and
-    as many looks at the validation items.
+    Every method gets the budget of episodes of sep-CMA-ES, lambda * m * iterations, and as many looks at the
+    validation items; SFT uses what its labels cost, and looks as often as its sweep asks.
     """
     config, optim, baselines = setting.config, setting.config.optim, setting.config.baselines
     key = (seed, setting.task)
@@ -49,7 +49,6 @@ def train(
         sampling = Sampling(baselines.rs.trials, "shared", optim.common_random_numbers, optim.selection)
     if method == "reinforce":
         sampling = Sampling(optim.m, "shared", False, "sample")
-
     fitness = Fitness(
         setting.rollouts,
         policy_maker(encoder, layout, features),
@@ -59,7 +58,8 @@ def train(
         valid_selection=config.eval.selection,
         key=key,
     )
-    steps = len(baselines.sft.lrs) if method == "sft" else optim.iterations
+    drawn = max(1, candidates * optim.m * optim.iterations // baselines.rs.trials)
+    steps = {"sft": len(baselines.sft.lrs), "rs": min(drawn, optim.iterations)}.get(method, optim.iterations)
     progress = Progress(f"{setting.task} {method} seed {seed}", steps, cost_note(config))
     if method == "sft":
         return sft(
@@ -95,16 +95,13 @@ def train(
         )
     optimizer: SepCmaEs | RandomSearch
     if method == "rs":
-        each = max(1, candidates * optim.m // baselines.rs.trials)
-        optimizer = RandomSearch(layout.start(), baselines.rs.half_width, each, key=key)
+        optimizer = RandomSearch(layout.start(), baselines.rs.half_width, drawn, steps, key=key)
     else:
         ratios = layout.pack(np.ones(layout.head_shape), np.full(layout.n - layout.head_size, config.svf.sigma_ratio))
         optimizer = SepCmaEs(
             layout.start(), optim.sigma0, ratios, candidates, active=optim.active, step_size=optim.step_size, key=key
         )
-    return evolve(
-        optimizer, fitness, iterations=optim.iterations, validate_every=optim.validate_every, progress=progress
-    )
+    return evolve(optimizer, fitness, iterations=steps, validate_every=optim.validate_every, progress=progress)
 
 
 def cost_note(config: Config) -> str:

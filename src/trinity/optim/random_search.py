@@ -11,14 +11,17 @@ class RandomSearch:
     Args:
         start: Centre of the box, shape (n,).
         half_width: The box is start +- half_width in every coordinate.
-        population: Candidates an `ask`.
+        candidates: How many in all, the last `ask` included.
+        asks: Over how many `ask`s they are spread, evenly.
         key: Names the run; every draw is keyed by it.
     """
 
-    def __init__(self, start: np.ndarray, half_width: float, population: int, *, key: tuple[Key, ...]) -> None:
+    def __init__(
+        self, start: np.ndarray, half_width: float, candidates: int, asks: int, *, key: tuple[Key, ...]
+    ) -> None:
         self._start = start
         self._half_width = half_width
-        self.population = population
+        self._candidates, self._asks, self._asked_before = candidates, asks, 0
         self._generator = generator("random_search", *key)
         self._best, self._best_fitness = start, -np.inf
         self._asked = start[None]
@@ -38,8 +41,11 @@ class RandomSearch:
         return []
 
     def ask(self) -> np.ndarray:
-        """Fresh candidates, shape (population, n)."""
-        offsets = self._generator.uniform(-self._half_width, self._half_width, (self.population, self._start.size))
+        """Fresh candidates, shape (candidates of this ask, n)."""
+        before = self._asked_before * self._candidates // self._asks
+        self._asked_before += 1
+        count = self._asked_before * self._candidates // self._asks - before
+        offsets = self._generator.uniform(-self._half_width, self._half_width, (count, self._start.size))
         self._asked = self._start + offsets
         return self._asked
 

@@ -89,7 +89,7 @@ class PolicyGradient:
             h = self._encoder.adapted_torch(texts, self._scales)
         else:
             h = torch.from_numpy(self._encoder.states(texts))
-        return self._features.torch(h.to(torch.float64)) @ self._weight.T
+        return self._features.torch(h.to("cpu", torch.float64)) @ self._weight.T
 
 
 def reinforce(

@@ -18,7 +18,7 @@ def preset_text(name: str) -> str:
 
 def difference(name: str) -> str:
     """What a preset would change in params.yaml, as a unified diff; empty if nothing."""
-    before = PARAMS.read_text(encoding="utf-8") if PARAMS.exists() else ""
+    before = PARAMS.read_text(encoding="utf-8", errors="replace") if PARAMS.exists() else ""
     lines = difflib.unified_diff(
         before.splitlines(), preset_text(name).splitlines(), str(PARAMS), f"preset {name}", lineterm="", n=1
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from trinity.config.load import yaml_problem
 from trinity.errors import ConfigError
 from trinity.types import Message, Role, Transcript
 
@@ -43,10 +44,12 @@ def load_prompts(path: str | None) -> RolePrompts:
         source = Path(path) if path else files("trinity.roles").joinpath("prompts.yaml")
         text = source.read_text("utf-8")
         raw = yaml.safe_load(text)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"params.yaml: roles.prompts: {name}: cannot be read: {error}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"params.yaml: roles.prompts: {name}: {yaml_problem(error)}") from None
     roles = [role.value for role in Role]
-    if not isinstance(raw, dict) or sorted(raw) != sorted(roles):
+    if not isinstance(raw, dict) or set(raw) != set(roles):
         raise ConfigError(f"params.yaml: roles.prompts: {name}: must hold exactly the keys {', '.join(roles)}")
     for role, template in raw.items():
         for placeholder in ("{Q}", "{C_prev}"):

@@ -17,6 +17,13 @@ def seed_directory(task: str, method: str, seed: int) -> Path:
     return method_directory(task, method) / f"seed_{seed}"
 
 
+def training_budget(task: str, method: str) -> dict[str, int]:
+    """Episodes that a method's trainings used, summed over seeds, by kind."""
+    by_seed = json.loads((method_directory(task, method) / "training.json").read_text(encoding="utf-8"))
+    kinds = ("training_episodes", "validation_episodes")
+    return {kind: sum(run[kind] for run in by_seed.values()) for kind in kinds}
+
+
 def write_json(path: Path, value: Any) -> None:
     """Writes sorted, indented JSON, numbers rounded to six digits."""
     path.parent.mkdir(parents=True, exist_ok=True)

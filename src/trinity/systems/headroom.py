@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from trinity.config import Config
 from trinity.coordinator.fixed import FixedPolicy
 from trinity.orchestration.rollout import Rollouts
 from trinity.rng import generator
@@ -20,6 +21,15 @@ def single_systems(rollouts: Rollouts, factor: int = 1) -> list[Routed]:
     prefix = "single" if factor == 1 else f"single{factor}x"
     policy = FixedPolicy.each_agent(len(agents))
     return [Routed(f"{prefix}_{name}", policy, rules, candidate=index) for index, name in enumerate(agents)]
+
+
+def training_cost(config: Config, population: int) -> dict[str, int]:
+    """What sep-CMA-ES will ask of the pool on a task, all training seeds: episodes, and calls at the most.
+
+    Validation and the mean's own episodes are left out. Identical requests may be answered once.
+    """
+    episodes = population * config.optim.m * config.optim.iterations * len(config.optim.seeds)
+    return {"episodes": episodes, "calls_at_most": episodes * config.episode.max_turns}
 
 
 @dataclass(frozen=True, eq=False)

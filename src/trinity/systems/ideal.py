@@ -1,7 +1,8 @@
 """What the simulated pool makes possible: exact values of the best constant choices and of the best policy.
 
 The best policy knows a question's domain and its transcript, and never whether a well-formed answer is right: that is
-kept as a belief, the probability that the latest answer is right. Computed from `pool.simulated` of params.yaml alone.
+kept as a belief, the probability that the latest one is right given all that was seen. Two answers that agree raise it,
+since a question has one right and one wrong text. Computed from `pool.simulated` of params.yaml alone.
 """
 
 from collections import Counter
@@ -67,7 +68,7 @@ def ideal_values(simulated: Simulated, rules: EpisodeRules, domains: Mapping[str
     def mean(value_by_domain: Mapping[str, float]) -> float:
         return sum(share * value_by_domain[domain] for domain, share in domains.items())
 
-    one_call = {name: {domain: game.work(name, 0.0).right for domain, game in games.items()} for name in rules.agents}
+    one_call = {name: {domain: game.work(name, 0.0)[0] for domain, game in games.items()} for name in rules.agents}
     best_static, sequence = _best_static(games, rules, domains)
     return IdealValues(
         single={name: mean(values) for name, values in one_call.items()},
@@ -79,65 +80,67 @@ def ideal_values(simulated: Simulated, rules: EpisodeRules, domains: Mapping[str
     )
 
 
-@dataclass(frozen=True)
-class _Work:
-    """Odds of one Worker turn as seen from outside: a well-formed answer that is right, one that is wrong, neither."""
-
-    right: float
-    wrong: float
-
-    @property
-    def well_formed(self) -> float:
-        return self.right + self.wrong
-
-
 class _Game:
-    """The episode of one domain, reduced to what bears on its value: turn, plan, belief."""
+    """The episode of one domain, reduced to what bears on its value: turn, plan, belief, what stands."""
 
     def __init__(self, simulated: Simulated, rules: EpisodeRules, domain: str) -> None:
         self._agents: dict[str, SimulatedAgent] = {name: simulated.agents[name] for name in rules.agents}
         self._rules = rules
         self._domain = domain
 
-    def work(self, agent: str, plan: float) -> _Work:
+    def work(self, agent: str, plan: float) -> tuple[float, float]:
+        """P(right) and P(wrong but well formed) of one Worker turn."""
         odds = worker_odds(self._agents[agent], self._domain, plan, self._rules.decoding.max_tokens)
-        return _Work(odds.right, odds.wrong)
+        return odds.right, odds.wrong
 
     def best(self) -> float:
-        """Value of the best policy, by dynamic programming over (turns left, plan, belief)."""
-        return self._value(self._rules.max_turns, 0.0, None, choose_best=True)
+        """Value of the best policy, by dynamic programming over (turns left, plan, belief, what stands)."""
+        return self._value(choose_best=True)
 
     def random(self) -> float:
         """Value of uniform choices."""
-        return self._value(self._rules.max_turns, 0.0, None, choose_best=False)
+        return self._value(choose_best=False)
 
-    def _value(self, turns_left: int, plan: float, belief: float | None, *, choose_best: bool) -> float:
+    def _value(self, *, choose_best: bool) -> float:
+        """Value of the best, or of uniform, choices.
+
+        The belief is that of the latest well-formed answer, None before there is one. `stands` says whether that answer
+        is the latest Worker's reply, which is what is graded; None before any Worker has spoken.
+        """
+
         @cache
-        def value(turns_left: int, plan: float, belief: float | None) -> float:
-            if turns_left == 0:
-                return belief or 0.0
-            options = [
-                act(turns_left - 1, plan, belief, *action) for action in product(self._agents, self._rules.roles)
-            ]
+        def value(left: int, plan: float, belief: float | None, stands: bool | None) -> float:
+            if left == 0:
+                return belief if stands and belief is not None else 0.0
+            actions = product(self._agents, self._rules.roles)
+            options = [act(left - 1, plan, belief, stands, agent, role) for agent, role in actions]
             return max(options) if choose_best else sum(options) / len(options)
 
-        def act(left: int, plan: float, belief: float | None, agent: str, role: Role) -> float:
+        def act(left: int, plan: float, belief: float | None, stands: bool | None, agent: str, role: Role) -> float:
             if role is Role.THINKER:
-                return value(left, self._agents[agent].plan, belief)
+                return value(left, self._agents[agent].plan, belief, stands)
             if role is Role.WORKER:
-                work = self.work(agent, plan)
-                unusable = 1.0 - work.well_formed
-                seen = work.right / work.well_formed if work.well_formed else 0.0
-                return work.well_formed * value(left, plan, round(seen, 12)) + unusable * value(left, plan, 0.0)
-            if belief is None:
-                return value(left, plan, None)
+                right, wrong = self.work(agent, plan)
+                answers = [(right, wrong)]
+                if belief is not None:  # the text seen before once more, or the other one
+                    doubt = 1.0 - belief
+                    answers = [(belief * right, doubt * wrong), (doubt * right, belief * wrong)]
+                return (1.0 - right - wrong) * value(left, plan, belief, False) + sum(
+                    seen * value(left, plan, round(share / seen, 12), True)
+                    for share, seen in ((true, true + false) for true, false in answers)
+                    if seen > 0
+                )
+            if stands is None:
+                return value(left, plan, None, None)
             verifier = self._agents[agent].verifier
+            if belief is None or not stands:
+                return verifier.hit * value(left, plan, belief, stands)
             accept = belief * (1.0 - verifier.false_alarm)
             revise = belief * verifier.false_alarm + (1.0 - belief) * verifier.hit
             after = belief * verifier.false_alarm / revise if revise else 0.0
-            return accept + (revise * value(left, plan, round(after, 12)) if revise else 0.0)
+            return accept + (revise * value(left, plan, round(after, 12), True) if revise else 0.0)
 
-        return value(turns_left, plan, belief)
+        return value(self._rules.max_turns, 0.0, None, None)
 
     def step(self, live: "_Live", agent: int, role: Role) -> "_Live":
         """One turn of a constant sequence, from the masses of episodes still running."""
@@ -146,7 +149,7 @@ class _Game:
         if role is Role.THINKER:
             return _Live(live.done, live.right, live.not_right, live.unanswered, self._agents[name].plan)
         if role is Role.WORKER:
-            right = running * self.work(name, live.plan).right
+            right = running * self.work(name, live.plan)[0]
             return _Live(live.done, right, running - right, 0.0, live.plan)
         verifier = self._agents[name].verifier
         return _Live(
