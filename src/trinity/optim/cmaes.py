@@ -9,6 +9,7 @@ from trinity.rng import Key, generator
 # Far below a difference between two fitness values, far above the rounding of one.
 TIE = 1e-12
 
+
 def default_population(n: int) -> int:
     """The population size ceil(4 + 3 ln n): 33 at n = 13,312 (spec section 0.2)."""
     return math.ceil(4 + 3 * math.log(n))

@@ -4,10 +4,10 @@ import re
 
 from trinity.types import Verdict
 
-# Markdown or LaTeX may stand around: `**VERDICT:** ACCEPT`, `> Verdict: *revise*.`, `\boxed{VERDICT: ACCEPT}`.
-_MARKS = r"[\s*_`#>~\"'\[\](){}$\\.|-]*"
+# Markdown or LaTeX may stand around: `**VERDICT:** ACCEPT`, `> Verdict: *revise*.`, `\boxed{\text{VERDICT: ACCEPT}}`.
+_MARKS = r"(?:[\s*_`#>~\"'\[\](){}$.|-]|\\(?:f?boxed|text[a-z]*|math[a-z]*)?)*"
 _LINE = re.compile(
-    rf"{_MARKS}(?:(?:my|the|final|overall|boxed|text|textbf){_MARKS})?VERDICT{_MARKS}[:=]{_MARKS}"
+    rf"{_MARKS}(?:(?:my|the|final|overall){_MARKS}){{0,3}}VERDICT{_MARKS}[:=]{_MARKS}"
     r"(ACCEPT|REVISE)(?:ED|D)?(?![A-Za-z])(.*)",
     re.IGNORECASE,
 )
