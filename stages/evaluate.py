@@ -17,7 +17,7 @@ def main() -> None:
     from trinity.coordinator.slm import load_encoder
     from trinity.coordinator.threads import use_threads
     from trinity.orchestration.setting import open_setting
-    from trinity.systems.artifacts import training_budget, write_json
+    from trinity.artifacts import training_budget, write_json
     from trinity.systems.compared import exact_values, trained_methods, trained_systems, untrained_systems
     from trinity.systems.evaluate import evaluate, write_rows
 

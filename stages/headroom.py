@@ -15,7 +15,7 @@ def main() -> None:
     task: str = parser.parse_args().task
     config = load_config()
     from trinity.orchestration.setting import open_setting
-    from trinity.systems.artifacts import write_json
+    from trinity.artifacts import write_json
     from trinity.systems.headroom import Headroom, training_cost
     from trinity.systems.ideal import domain_shares, ideal_values
 

@@ -21,7 +21,7 @@ def main() -> None:
     from trinity.smoke.coordinator_rungs import coordinator_rungs
     from trinity.smoke.episode_rungs import episode_rungs, ordered
     from trinity.smoke.ladder import RungFailed, climb
-    from trinity.systems.artifacts import write_json
+    from trinity.artifacts import write_json
     from trinity.tasks.splits import read_split, splits_directory
 
     use_threads(config.run.threads)

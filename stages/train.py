@@ -23,7 +23,7 @@ def main() -> None:
     from trinity.optim.history import write_history
     from trinity.optim.methods import train
     from trinity.orchestration.setting import open_setting
-    from trinity.systems.artifacts import method_directory, seed_directory, write_json
+    from trinity.artifacts import method_directory, seed_directory, write_json
 
     use_threads(config.run.threads)
     encoder = load_encoder(config.slm)

@@ -9,6 +9,7 @@ from trinity.errors import TrinityError
 from trinity.tasks.registry import get_task
 
 KEY_BY_PROVIDER = {"openrouter": "OPENROUTER_API_KEY", "openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+OUTCOMES, ROLES = "data/outcomes", "src/trinity/roles"
 CODE_TASKS = ("demo_code", "livecodebench", "bigcodebench")
 
 
@@ -20,8 +21,9 @@ def require_all(config: Config) -> None:
 
 
 def missing(config: Config) -> list[str]:
-    """The lines, in the order pool, key, model, device, data, sandbox; empty if all is there."""
-    return [*_pool(config), *_model(config), *_device(config), *_data(config), *_sandbox(config)]
+    """The lines, in the order pool, key, model, device, data, prompts, sandbox; empty if all is there."""
+    parts = (_pool, _model, _device, _data, _prompts, _sandbox)
+    return [line for part in parts for line in part(config)]
 
 
 def _pool(config: Config) -> Iterator[str]:
@@ -76,8 +78,27 @@ def _data(config: Config) -> Iterator[str]:
             yield f"missing data: {error}"
             continue
         table = config.data.outcomes.get(name)
-        if table is not None and not Path(table.path).is_file():
+        if table is None:
+            continue
+        if not Path(table.path).is_file():
             yield f"missing data {table.path}: make it with `trinity import-outcomes`, or set data.outcomes.{name}.path"
+        elif not _watched(table.path, OUTCOMES):
+            yield f"missing watch on {table.path}: move it into {OUTCOMES}, or a change of it would go unseen"
+
+
+def _prompts(config: Config) -> Iterator[str]:
+    path = config.roles.prompts
+    if path is None:
+        return
+    if not Path(path).is_file():
+        yield f"missing prompts {path}: copy {ROLES}/prompts.yaml there, or set roles.prompts to null"
+    elif not _watched(path, ROLES):
+        yield f"missing watch on {path}: move it into {ROLES}, or a change of it would go unseen"
+
+
+def _watched(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder that dvc.yaml names as a dependency."""
+    return Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def _sandbox(config: Config) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 All episodes take their first turn together, then their second, and so on: the policy decides for all of them in one
 call, and what the pool answers never depends on which reply came first. Episodes of one item that made the same choices
-so far share one transcript and one request: under the `Pool` contract their replies are the same.
+so far share one transcript, and equal requests of a turn are made once: under the `Pool` contract their replies are the
+same.
 """
 
 import asyncio
@@ -97,7 +98,11 @@ class Rollouts:
             async with limit:
                 return await self.pool.generate(request)
 
-        return await asyncio.gather(*(answer(request) for request in requests))
+        # Two paths can lead to one request: what an agent reads does not say who spoke before.
+        unique = list(dict.fromkeys(requests))
+        replies = await asyncio.gather(*(answer(request) for request in unique))
+        reply_to = dict(zip(unique, replies, strict=True))
+        return [reply_to[request] for request in requests]
 
     def _episode(self, job: Job, transcript: Transcript) -> Episode:
         work = transcript.latest_work

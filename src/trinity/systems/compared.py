@@ -11,7 +11,7 @@ from trinity.coordinator.theta import load_coordinator
 from trinity.llm.simulated import SimulatedPool
 from trinity.orchestration.exact import expected_rewards
 from trinity.orchestration.setting import Setting
-from trinity.systems.artifacts import seed_directory
+from trinity.artifacts import seed_directory
 from trinity.systems.base import Routed
 from trinity.systems.headroom import single_systems
 from trinity.systems.ideal import domain_shares, ideal_values
