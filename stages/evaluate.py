@@ -14,10 +14,10 @@ def main() -> None:
     parser.add_argument("--task", required=True)
     task: str = parser.parse_args().task
     config = load_config()
+    from trinity.artifacts import training_budget, write_json
     from trinity.coordinator.slm import load_encoder
     from trinity.coordinator.threads import use_threads
     from trinity.orchestration.setting import open_setting
-    from trinity.artifacts import training_budget, write_json
     from trinity.systems.compared import exact_values, trained_methods, trained_systems, untrained_systems
     from trinity.systems.evaluate import evaluate, write_rows
 

@@ -14,8 +14,8 @@ def main() -> None:
     parser.add_argument("--task", required=True)
     task: str = parser.parse_args().task
     config = load_config()
-    from trinity.orchestration.setting import open_setting
     from trinity.artifacts import write_json
+    from trinity.orchestration.setting import open_setting
     from trinity.systems.headroom import Headroom, training_cost
     from trinity.systems.ideal import domain_shares, ideal_values
 

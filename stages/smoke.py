@@ -12,6 +12,7 @@ def main() -> None:
     """Writes reports/smoke.json; fails by name of the rung."""
     config = load_config()
     require_all(config)
+    from trinity.artifacts import write_json
     from trinity.coordinator.features import fit_features
     from trinity.coordinator.slm import load_encoder
     from trinity.coordinator.theta import ThetaLayout
@@ -21,7 +22,6 @@ def main() -> None:
     from trinity.smoke.coordinator_rungs import coordinator_rungs
     from trinity.smoke.episode_rungs import episode_rungs, ordered
     from trinity.smoke.ladder import RungFailed, climb
-    from trinity.artifacts import write_json
     from trinity.tasks.splits import read_split, splits_directory
 
     use_threads(config.run.threads)

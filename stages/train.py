@@ -16,6 +16,7 @@ def main() -> None:
     task: str = args.task
     method: str = args.method
     config = load_config()
+    from trinity.artifacts import method_directory, seed_directory, write_json
     from trinity.coordinator.features import fit_features
     from trinity.coordinator.slm import load_encoder
     from trinity.coordinator.theta import Coordinator, ThetaLayout, save_coordinator
@@ -23,7 +24,6 @@ def main() -> None:
     from trinity.optim.history import write_history
     from trinity.optim.methods import train
     from trinity.orchestration.setting import open_setting
-    from trinity.artifacts import method_directory, seed_directory, write_json
 
     use_threads(config.run.threads)
     encoder = load_encoder(config.slm)

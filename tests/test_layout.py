@@ -14,7 +14,7 @@ LIBRARY = ROOT / "src/trinity"
 # From the bottom up; what stands in one row may not import what stands beside it.
 FLOORS = (
     ("types", "rng", "errors"),
-    ("config", "entry"),
+    ("config", "entry", "artifacts"),
     ("llm",),
     ("rewards",),
     ("tasks",),
@@ -41,7 +41,9 @@ def imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            names = [f"trinity.{alias.name}" for alias in node.names] if node.module == "trinity" else [node.module or ""]
+            names = (
+                [f"trinity.{alias.name}" for alias in node.names] if node.module == "trinity" else [node.module or ""]
+            )
         else:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         yield from (name.removeprefix("trinity.") for name in names if name.startswith("trinity."))
@@ -81,7 +83,7 @@ def test_a_room_knows_nothing_of(room: str, unknown: tuple[str, ...]) -> None:
     "code",
     [
         "import trinity.cli, trinity.config, trinity.entry",
-        "import sys; sys.argv = ['trinity', '--help']; import trinity.cli\ntry: trinity.cli.main()\nexcept SystemExit: pass",
+        "import sys, trinity.cli\nsys.argv = ['trinity', '--help']\ntry: trinity.cli.main()\nexcept SystemExit: pass",
         "import trinity.preflight, trinity.presets, trinity.bench, trinity.llm.simulated, trinity.orchestration.exact",
     ],
     ids=["import", "help", "light rooms"],

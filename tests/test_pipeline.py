@@ -10,7 +10,12 @@ import yaml
 ROOT = Path(__file__).parents[1]
 STAGES: dict[str, Any] = yaml.safe_load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))["stages"]
 # They end a run or name a mistake; no result depends on them. __init__ files hold docstrings or re-exports.
-WITHOUT_EFFECT = {"src/trinity/errors.py", "src/trinity/entry.py", "src/trinity/preflight.py", "src/trinity/__init__.py"}
+WITHOUT_EFFECT = {
+    "src/trinity/errors.py",
+    "src/trinity/entry.py",
+    "src/trinity/preflight.py",
+    "src/trinity/__init__.py",
+}
 
 
 def source_of(module: str) -> Path | None:

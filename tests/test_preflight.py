@@ -94,6 +94,27 @@ def test_an_absent_table_and_the_model_folder_that_is_there(tmp_path: Path, monk
     assert missing(here) == []
 
 
+def test_a_users_files_must_lie_where_dvc_watches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = preset("demo", prompts="mine.yaml")
+    assert missing(mine) == [
+        "missing prompts mine.yaml: copy src/trinity/roles/prompts.yaml there, or set roles.prompts to null"
+    ]
+    Path("mine.yaml").touch()
+    (line,) = missing(mine)
+    assert line.startswith("missing watch on mine.yaml: move it into src/trinity/roles, ")
+    Path("src/trinity/roles").mkdir(parents=True)
+    Path("src/trinity/roles/latin.yaml").touch()
+    assert missing(preset("demo", prompts="src/trinity/roles/latin.yaml")) == []
+
+    text = preset_text("recorded").replace("HuggingFaceTB/SmolLM2-135M-Instruct", ABSENT)
+    elsewhere = parse_config(text.replace("path: data/outcomes/llmrouter.jsonl", "path: llmrouter.jsonl"))
+    Path("llmrouter.jsonl").touch()
+    (model, line) = missing(elsewhere)
+    assert model == MODEL
+    assert line.startswith("missing watch on llmrouter.jsonl: move it into data/outcomes, ")
+
+
 def test_an_unknown_task() -> None:
     (line,) = missing(preset("demo", tasks="[demo_math, demo_maths]"))
     assert line.startswith("missing data: task demo_maths: no such task; available: demo_math, ")
@@ -105,7 +126,11 @@ def test_the_doctor_tells_all_and_fails(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["trinity", "doctor"])
     for text, code, lines in (
-        (preset_text("demo"), 0, ["nothing is missing: demo_math, demo_choice, demo_freeform, demo_code on the simulated pool"]),
+        (
+            preset_text("demo"),
+            0,
+            ["nothing is missing: demo_math, demo_choice, demo_freeform, demo_code on the simulated pool"],
+        ),
         (preset_text("local").replace("Qwen/Qwen3-0.6B", ABSENT), 1, [NO_CLIENT, MODEL, task_line("math500")]),
     ):
         Path("params.yaml").write_text(text, encoding="utf-8")

@@ -36,7 +36,9 @@ def test_the_presets_are_the_files_of_the_package() -> None:
     assert sorted(PRESETS) == sorted(path.stem for path in (ROOT / "src/trinity/presets").glob("*.yaml"))
 
 
-@pytest.mark.parametrize("name, kind", [("demo", "simulated"), ("recorded", "recorded"), ("local", "litellm"), ("openrouter", "litellm")])
+@pytest.mark.parametrize(
+    "name, kind", [("demo", "simulated"), ("recorded", "recorded"), ("local", "litellm"), ("openrouter", "litellm")]
+)
 def test_each_preset_is_valid(name: str, kind: str) -> None:
     assert preset(name).pool.kind == kind
 

@@ -31,7 +31,14 @@ def test_a_key_has_one_number_and_two_keys_have_two(first: list[Key], second: li
 
 @pytest.mark.parametrize(
     "first, second",
-    [(("ab", "c"), ("a", "bc")), ((1,), ("1",)), ((None,), ("None",)), (("a",), ("a", "")), ((1, 2), (2, 1)), ((12,), (1, 2))],
+    [
+        (("ab", "c"), ("a", "bc")),
+        ((1,), ("1",)),
+        ((None,), ("None",)),
+        (("a",), ("a", "")),
+        ((1, 2), (2, 1)),
+        ((12,), (1, 2)),
+    ],
 )
 def test_keys_that_look_alike_are_two(first: tuple[Key, ...], second: tuple[Key, ...]) -> None:
     assert uniform(*first) != uniform(*second)

@@ -188,7 +188,10 @@ def test_all_mistakes_are_told_at_once_in_order() -> None:
             [("pool.agents", [{"name": "atlas"}, {"name": "dune"}, {"name": "elm"}])],
             "pool: simulated.agents: no entry for dune, elm",
         ),
-        ([("pool.agents", [{"name": "atlas"}, {"name": "atlas"}])], "pool: agents: names must differ, got ['atlas', 'atlas']"),
+        (
+            [("pool.agents", [{"name": "atlas"}, {"name": "atlas"}])],
+            "pool: agents: names must differ, got ['atlas', 'atlas']",
+        ),
         (
             [("pool.kind", "recorded"), ("tasks", ["table"])],
             "episode: a recorded pool has one Worker turn: set max_turns: 1 and roles: [worker]",
@@ -208,13 +211,20 @@ def test_sections_that_disagree(changes: list[tuple[str, Any]], line: str) -> No
 
 
 def test_a_recorded_pool_with_its_table_is_taken() -> None:
-    recorded = [("pool.kind", "recorded"), ("episode.roles", ["worker"]), ("episode.max_turns", 1), ("tasks", ["table"])]
+    recorded = [
+        ("pool.kind", "recorded"),
+        ("episode.roles", ["worker"]),
+        ("episode.max_turns", 1),
+        ("tasks", ["table"]),
+    ]
     config = parse_config(changed(*recorded))
     assert not config.simulated
     assert config.episode.roles == [Role.WORKER]
 
 
-@pytest.mark.parametrize("written, number", [("1e-6", 1e-6), ("2E3", 2000.0), ("3", 3.0), ("'0.5'", 0.5), ("1.5e-3", 1.5e-3)])
+@pytest.mark.parametrize(
+    "written, number", [("1e-6", 1e-6), ("2E3", 2000.0), ("3", 3.0), ("'0.5'", 0.5), ("1.5e-3", 1.5e-3)]
+)
 def test_a_number_may_be_written_as_in_print(written: str, number: float) -> None:
     assert "\n  sigma0: 1.0 " in TEXT
     text = TEXT.replace("\n  sigma0: 1.0 ", f"\n  sigma0: {written} ")
@@ -223,10 +233,12 @@ def test_a_number_may_be_written_as_in_print(written: str, number: float) -> Non
 
 def test_the_file_itself_may_be_wrong(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
-    with pytest.raises(ConfigError, match="params.yaml: not found: run from the repository root, or `trinity preset demo`"):
+    with pytest.raises(
+        ConfigError, match=r"params\.yaml: not found: run from the repository root, or `trinity preset demo`"
+    ):
         load_config(path)
     path.write_bytes(b"data: \xff")
-    with pytest.raises(ConfigError, match="params.yaml: cannot be read: .*utf-8"):
+    with pytest.raises(ConfigError, match=r"params\.yaml: cannot be read: .*utf-8"):
         load_config(path)
     with pytest.raises(ConfigError, match="cannot be read: "):
         load_config(tmp_path)
@@ -253,6 +265,6 @@ def test_text_that_is_no_mapping(text: str, line: str) -> None:
 def test_a_configuration_cannot_be_changed() -> None:
     config = parse_config(TEXT)
     with pytest.raises(ValidationError, match="frozen"):
-        config.optim.sigma0 = 3.0  # type: ignore[misc]
+        config.optim.sigma0 = 3.0
     assert config.agents == ("atlas", "birch", "cedar")
     assert config.simulated

@@ -65,7 +65,12 @@ def said(*turns: tuple[int, Role, str], item: Item = ITEM) -> Transcript:
 
 
 def request(
-    pool: Pool, role: Role, transcript: Transcript | None = None, number: int = 0, sample: int = 0, max_tokens: int = 512
+    pool: Pool,
+    role: Role,
+    transcript: Transcript | None = None,
+    number: int = 0,
+    sample: int = 0,
+    max_tokens: int = 512,
 ) -> Request:
     rules = rules_of(pool, max_tokens)
     return rules.request(ITEM.id, transcript or Transcript(ITEM.question), Decision(number, role), sample)
@@ -89,7 +94,9 @@ def chance_of(pool: SimulatedPool, asked: Request, text: str) -> float:
 SHARES = st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0]))
 
 
-@given(SHARES, SHARES, SHARES, SHARES, SHARES, st.floats(1, 5000), st.sampled_from([0.0, 0.5, 2.0]), st.integers(1, 9000))
+@given(
+    SHARES, SHARES, SHARES, SHARES, SHARES, st.floats(1, 5000), st.sampled_from([0.0, 0.5, 2.0]), st.integers(1, 9000)
+)
 def test_the_odds_of_any_agent_sum_to_1(
     skill: float, plan: float, malformed: float, hit: float, false_alarm: float, median: float, sigma: float, limit: int
 ) -> None:
@@ -123,7 +130,9 @@ def test_replies_come_as_often_as_stated(role: Role, turns: list[str]) -> None:
     pool, samples = pool_of(), 3000
     spoken = [(0, Role.THINKER, plan_of(pool)) if turn == "plan" else (0, Role.WORKER, ANSWERS[turn]) for turn in turns]
     asked = request(pool, role, said(*spoken))
-    counts = Counter((reply.text, reply.finish_reason) for reply in draw(pool, asked, samples))
+    counts: Counter[tuple[str, str]] = Counter(
+        (reply.text, reply.finish_reason) for reply in draw(pool, asked, samples)
+    )
     stated = odds(pool, asked)
     assert set(counts) <= set(stated)
     for reply, share in stated.items():
@@ -265,7 +274,9 @@ def test_what_it_cannot_answer_is_one_clear_line() -> None:
 @pytest.mark.parametrize("task", KINDS)
 def test_no_known_answer_of_a_demo_item_hides_in_another(task: str) -> None:
     splits = DemoTask(task, DEMO.data.seed).load().items
-    plans = [plan_of(pool_of(**{name: agent()})) for name in DEMO.agents]
+    assert DEMO.pool.simulated is not None
+    demo = SimulatedPool(DEMO.pool.simulated, DEMO.agents, [replace(ITEM, domain=next(iter(KINDS[task].domains)))])
+    plans = [plan_of(demo, number) for number in range(len(DEMO.agents))]
     for item in (item for split in SPLITS for item in splits[split]):
         texts = {kind: item.extra[kind] for kind in ANSWERS}
         assert len(set(texts.values())) == 3

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -71,7 +72,7 @@ def test_accept_before_any_worker_counts_as_revise(before: list[tuple[Role, str 
 
 def test_an_empty_worker_reply_is_a_worker_reply() -> None:
     for reason in ("stop", "content_filter", "length"):
-        episode, _ = play((W, RIGHT), (W, Response("", reason, 3, 0)), (V, ACCEPT))  # type: ignore[arg-type]
+        episode, _ = play((W, RIGHT), (W, Response("", reason, 3, 0)), (V, ACCEPT))
         assert (episode.reward, episode.accepted, len(episode.transcript.turns)) == (0.0, True, 3)
 
 
@@ -141,7 +142,7 @@ def test_the_transcript_only_grows_at_its_end() -> None:
     episode, _ = play((T, "Look up."), (W, WRONG), (V, REVISE), (W, RIGHT))
     texts = [replace(episode.transcript, turns=episode.transcript.turns[:count]).text for count in range(5)]
     assert texts[0] == ITEM.question
-    assert all(later.startswith(earlier) and later != earlier for earlier, later in zip(texts, texts[1:], strict=False))
+    assert all(later.startswith(earlier) and later != earlier for earlier, later in pairwise(texts))
     assert (episode.prompt_tokens, episode.completion_tokens) == (40, 20)
 
 

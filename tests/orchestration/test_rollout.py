@@ -81,7 +81,9 @@ def id_of(job: Job) -> tuple[str, int, int]:  # items hold a mapping, so that jo
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 16, 1000])
-def test_concurrency_and_arrival_change_nothing(concurrency: int, expected: dict[tuple[str, int, int], Episode]) -> None:
+def test_concurrency_and_arrival_change_nothing(
+    concurrency: int, expected: dict[tuple[str, int, int], Episode]
+) -> None:
     pool = WatchedPool()
     with opened(pool, concurrency) as rollouts:
         episodes = rollouts.run(RANDOM, jobs_of(4))

@@ -49,13 +49,16 @@ def test_the_contracts_of_the_roles() -> None:
     assert "leave the solving to others" in asked[Role.THINKER]
     assert "final answer" in asked[Role.WORKER]
     assert "answer format" in asked[Role.WORKER]
-    assert "The last line of your reply must be exactly one of these two: VERDICT: ACCEPT VERDICT: REVISE" in (
-        asked[Role.VERIFIER]
+    assert (
+        "The last line of your reply must be exactly one of these two: VERDICT: ACCEPT VERDICT: REVISE"
+        in (asked[Role.VERIFIER])
     )
 
 
 @given(
-    st.one_of(st.text(min_size=1), st.sampled_from(["{Q}", "{C_prev}", "{0} {} }{", "\\1 \\g<0>", "$x{n}^{2}$ {{Q}}", "%s"])),
+    st.one_of(
+        st.text(min_size=1), st.sampled_from(["{Q}", "{C_prev}", "{0} {} }{", "\\1 \\g<0>", "$x{n}^{2}$ {{Q}}", "%s"])
+    ),
     st.sampled_from(["{Q}", "{C_prev} and {Q}", "plain", "def f(): return {1: {}}", "\\0"]),
     st.sampled_from(Role),
 )

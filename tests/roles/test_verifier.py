@@ -109,8 +109,8 @@ def test_only_a_line_with_the_word_accepts(text: str) -> None:
     "unit",
     [
         "*", "\n", "VERDICT", "VERDICT: ", "VERDICT:\n", "*\n", "my ", "my the final ", "VERDICT: ACCEP", "\\boxed{",
-        "text", "VERDICT: ACCEPT or REVISE ", "VERDICT\u2028", "a", " " * 150 + "\n", "**final** " * 19 + "\n", "\\text" + "a" * 190 + "\n",
-        "\\", "{\\text", "the" * 3 + "*" * 180 + "\n",
+        "text", "VERDICT: ACCEPT or REVISE ", "VERDICT\u2028", "a", " " * 150 + "\n", "**final** " * 19 + "\n",
+        "\\text" + "a" * 190 + "\n", "\\", "{\\text", "the" * 3 + "*" * 180 + "\n",
     ],
 )  # fmt: skip
 def test_a_megabyte_of_hostile_text_takes_under_a_second(unit: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from trinity.artifacts import seed_directory
 from trinity.config import Config
 from trinity.coordinator.fixed import RandomPolicy
 from trinity.coordinator.policy import CoordinatorPolicy
@@ -11,7 +12,6 @@ from trinity.coordinator.theta import load_coordinator
 from trinity.llm.simulated import SimulatedPool
 from trinity.orchestration.exact import expected_rewards
 from trinity.orchestration.setting import Setting
-from trinity.artifacts import seed_directory
 from trinity.systems.base import Routed
 from trinity.systems.headroom import single_systems
 from trinity.systems.ideal import domain_shares, ideal_values
