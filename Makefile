@@ -4,16 +4,21 @@ BIN := $(CURDIR)/.venv/bin
 READY := .venv/.ready
 export PATH := $(BIN):$(PATH)
 export DVC_NO_ANALYTICS := 1
+# One thread a process: on few cores OpenMP's threads wait for each other by spinning.
+export OMP_NUM_THREADS ?= 1
 
-.PHONY: repro test setup bench
+.PHONY: repro test test-slow setup bench
 repro: $(READY)
 	dvc repro
 
 test: $(READY)
-	ruff check src stages tests
-	ruff format --check src stages tests
+	ruff check .
+	ruff format --check .
 	mypy
 	pytest -n 2
+
+test-slow: $(READY)
+	pytest -m slow -n 2
 
 setup: $(READY)
 

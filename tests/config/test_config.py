@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -226,8 +227,8 @@ def test_a_recorded_pool_with_its_table_is_taken() -> None:
     "written, number", [("1e-6", 1e-6), ("2E3", 2000.0), ("3", 3.0), ("'0.5'", 0.5), ("1.5e-3", 1.5e-3)]
 )
 def test_a_number_may_be_written_as_in_print(written: str, number: float) -> None:
-    assert "\n  sigma0: 1.0 " in TEXT
-    text = TEXT.replace("\n  sigma0: 1.0 ", f"\n  sigma0: {written} ")
+    text, replaced = re.subn(r"(?m)^  sigma0: \S+", f"  sigma0: {written}", TEXT)
+    assert replaced == 1
     assert parse_config(text).optim.sigma0 == number
 
 
@@ -268,3 +269,12 @@ def test_a_configuration_cannot_be_changed() -> None:
         config.optim.sigma0 = 3.0
     assert config.agents == ("atlas", "birch", "cedar")
     assert config.simulated
+
+
+@pytest.mark.parametrize("key", ["optim.seeds", "eval.seeds"])
+def test_a_seed_named_twice_is_refused(key: str) -> None:
+    section, name = key.split(".")
+    raw = yaml.safe_load(TEXT)
+    raw[section][name] = [0, 1, 0]
+    with pytest.raises(ConfigError, match=rf"params.yaml: {key}: each seed once, got \[0, 1, 0\]"):
+        parse_config(yaml.safe_dump(raw))

@@ -46,6 +46,7 @@ def test_the_committed_demo_recovers_the_gap(
 def test_a_short_training_of_the_head_recovers_part_of_it(
     configure: Callable[..., Config], demo_setting: Callable[..., Setting], demo_encoder: Any
 ) -> None:
-    config = configure({"svf.enabled": False, "optim.iterations": 12, "optim.seeds": [0]})
+    short = {"optim.sigma0": 2.0, "optim.m": 24, "optim.population": 18, "optim.iterations": 12, "optim.seeds": [0]}
+    config = configure({"svf.enabled": False, "head.features": "centred"} | short)
     setting = demo_setting(config, "demo_math", n_valid=30, n_test=30)
     assert recovered(config, setting, demo_encoder) >= 0.4

@@ -58,10 +58,12 @@ def recorded_items(prefix: str, count: int, scores: Sequence[float]) -> list[Ite
 def toy(
     configure: Callable[..., Config], given_setting: Callable[..., Setting], demo_encoder: Encoder
 ) -> Callable[..., Setting]:
-    """`toy([1, .5, 1])`: a recorded pool in which an agent is worth the same on every question."""
+    """`toy([1, .5, 1])`: a recorded pool in which an agent is worth the same on every question of a split."""
 
-    def make(scores: Sequence[float], changes: dict[str, Any] | None = None) -> Setting:
-        train_items, valid = recorded_items("t", 12, scores), recorded_items("v", 5, scores)
+    def make(
+        scores: Sequence[float], changes: dict[str, Any] | None = None, in_training: Sequence[float] | None = None
+    ) -> Setting:
+        train_items, valid = recorded_items("t", 12, in_training or scores), recorded_items("v", 5, scores)
         pool = RecordedPool(AGENTS, [*train_items, *valid])
         return given_setting(configure(RECORDED | (changes or {})), pool, train_items, valid)
 
@@ -118,11 +120,12 @@ def follow(setting: Setting, encoder: Encoder, agents: Sequence[int], validate_e
 
 
 def test_the_mean_that_did_best_on_validation_is_shipped(toy: Callable[..., Setting], demo_encoder: Encoder) -> None:
-    result, _ = follow(toy([0.2, 0.9, 0.4]), demo_encoder, [0, 2, 1, 0, 2], validate_every=1)
+    setting = toy([0.2, 0.9, 0.4], in_training=[0.6, 0.1, 0.8])
+    result, _ = follow(setting, demo_encoder, [0, 2, 1, 0, 2], validate_every=1)
     assert result.chosen_at == 2
     assert result.validation == pytest.approx(0.9)
     assert [row["J_valid"] for row in result.rows] == pytest.approx([0.4, 0.9, 0.2, 0.4])
-    assert [row["J_of_mean"] for row in result.rows] == pytest.approx([0.4, 0.9, 0.2, 0.4])
+    assert [row["J_of_mean"] for row in result.rows] == pytest.approx([0.8, 0.1, 0.6, 0.8])
 
 
 def test_of_equal_means_the_latest_is_shipped(toy: Callable[..., Setting], demo_encoder: Encoder) -> None:
@@ -164,6 +167,17 @@ def test_flat_fitness_is_warned_of_and_every_iteration_is_run(
     assert "; 3 iterations without signal" in error
     assert [row["iteration"] for row in result.rows] == [1, 2, 3]
     assert np.isfinite(result.theta).all()
+
+
+def test_scales_take_steps_relative_to_the_heads(toy: Callable[..., Setting], demo_encoder: Encoder) -> None:
+    changes = {"svf.enabled": True, "svf.sigma_ratio": 0.1, "optim.sigma0": 0.5, "optim.iterations": 1}
+    setting = toy([0.5, 0.5, 0.5], changes)
+    result = trained("cma", setting, demo_encoder)
+    assert result.chosen_at == 1
+    layout = ThetaLayout.of(demo_encoder, setting.config.agents, setting.config.episode.roles, svf=True)
+    weight, scales = layout.unpack(result.theta)
+    assert 0.1 < weight.std() < 0.5
+    assert (scales - 1).std() / weight.std() == pytest.approx(0.1, rel=0.4)
 
 
 def test_a_signal_is_not_warned_of(

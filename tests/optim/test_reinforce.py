@@ -14,7 +14,7 @@ from trinity.coordinator.slm import Encoder
 from trinity.coordinator.theta import ThetaLayout
 from trinity.llm.recorded import RecordedPool
 from trinity.optim.fitness import Fitness, Sampling
-from trinity.optim.history import Progress
+from trinity.optim.history import Progress, Trained
 from trinity.optim.methods import policy_maker
 from trinity.optim.reinforce import PolicyGradient, reinforce
 from trinity.orchestration.setting import Setting
@@ -155,39 +155,55 @@ def test_without_advantage_the_entropy_term_spreads_the_choices(make_case: MakeC
     np.testing.assert_array_equal(still.theta, case.theta)
 
 
-def test_it_learns_which_agent_is_right(
+@pytest.fixture
+def toy(
     configure: Callable[..., Config], given_setting: Callable[..., Setting], demo_encoder: Encoder
-) -> None:
-    config = configure(
-        {
-            "tasks": ["toy"],
-            "data.outcomes": {"toy": {"path": "toy.jsonl"}},
-            "pool.kind": "recorded",
-            "episode.roles": ["worker"],
-            "episode.max_turns": 1,
-        }
-    )
-    scores = {"atlas": 0.0, "birch": 1.0, "cedar": 0.0}
-    items = [Item(f"i{i}", "toy", "one", f"What is {i}?", "recorded", None, {"scores": scores}) for i in range(14)]
-    setting = given_setting(config, RecordedPool(config.agents, items), items[:10], items[10:])
-    layout = ThetaLayout.of(demo_encoder, config.agents, config.episode.roles, svf=True)
-    features = Features("l2")
-    fitness = Fitness(
-        setting.rollouts, policy_maker(demo_encoder, layout, features), setting.train, setting.valid,
-        Sampling(8, "shared", False, "sample"), valid_selection="argmax", key=(0, "toy"),
-    )  # fmt: skip
-    result = reinforce(
-        PolicyGradient(demo_encoder, layout, features, lr=0.2, entropy=0.01, svf_ratio=0.1),
-        fitness,
-        iterations=12,
-        replicates=6,
-        baseline_decay=0.9,
-        validate_every=5,
-        progress=Progress("toy", 12, "recorded, cost 0"),
-    )
+) -> Callable[..., Trained]:
+    """Trains on a recorded pool in which an agent is worth the same on every question."""
+
+    def make(scores: Sequence[float], iterations: int, entropy: float) -> Trained:
+        config = configure(
+            {
+                "tasks": ["toy"],
+                "data.outcomes": {"toy": {"path": "toy.jsonl"}},
+                "pool.kind": "recorded",
+                "episode.roles": ["worker"],
+                "episode.max_turns": 1,
+            }
+        )
+        extra = {"scores": dict(zip(config.agents, scores, strict=True))}
+        items = [Item(f"i{i}", "toy", "one", f"What is {i}?", "recorded", None, extra) for i in range(14)]
+        setting = given_setting(config, RecordedPool(config.agents, items), items[:10], items[10:])
+        layout = ThetaLayout.of(demo_encoder, config.agents, config.episode.roles, svf=True)
+        features = Features("l2")
+        fitness = Fitness(
+            setting.rollouts, policy_maker(demo_encoder, layout, features), setting.train, setting.valid,
+            Sampling(8, "shared", False, "sample"), valid_selection="argmax", key=(0, "toy"),
+        )  # fmt: skip
+        return reinforce(
+            PolicyGradient(demo_encoder, layout, features, lr=0.2, entropy=entropy, svf_ratio=0.1),
+            fitness,
+            iterations=iterations,
+            replicates=6,
+            baseline_decay=0.9,
+            validate_every=5,
+            progress=Progress("toy", iterations, "recorded, cost 0"),
+        )
+
+    return make
+
+
+def test_it_learns_which_agent_is_right(toy: Callable[..., Trained]) -> None:
+    result = toy([0.0, 1.0, 0.0], 12, 0.01)
     assert result.rows[0]["J_mean"] < 0.6
     assert result.rows[-1]["J_mean"] > 0.9
     assert result.validation == 1.0
     assert [row["iteration"] for row in result.rows if row["J_valid"] is not None] == [5, 10, 12]
     assert result.training_episodes == 12 * 8 * 6
     assert result.validation_episodes == 4 * 4 + 12 * 8
+
+
+def test_a_reward_that_is_always_the_same_teaches_nothing(toy: Callable[..., Trained]) -> None:
+    result = toy([1.0, 1.0, 1.0], 3, 0.0)
+    assert result.chosen_at == 3
+    assert set(result.theta.tolist()) == {0.0, 1.0}

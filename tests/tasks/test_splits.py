@@ -60,9 +60,9 @@ def test_the_manifest_says_what_was_used(tmp_path: Path) -> None:
     manifest = read_manifest(tmp_path)
     assert manifest["task"] == "demo_code"
     assert manifest["seed"] == 5
-    assert manifest["sizes"] == {"train": 10, "valid": 24, "test": 30}
-    assert manifest["sizes_before_caps"] == {"train": 96, "valid": 24, "test": 30}
-    assert manifest["domains"]["test"] == {"strings": 10, "lists": 10, "numbers": 10}
+    assert manifest["sizes"] == {"train": 10, "valid": 48, "test": 60}
+    assert manifest["sizes_before_caps"] == {"train": 192, "valid": 48, "test": 60}
+    assert manifest["domains"]["test"] == {"strings": 20, "lists": 20, "numbers": 20}
     assert sum(manifest["domains"]["train"].values()) == 10
     assert manifest["sha256"]["train"] == hashlib.sha256((tmp_path / "train.jsonl").read_bytes()).hexdigest()
     assert manifest["provenance"] == DEMO.provenance

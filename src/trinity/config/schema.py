@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
 from trinity.types import Role
 
@@ -44,7 +44,16 @@ def _share(value: object) -> float:
 Positive = Annotated[float, PlainValidator(_positive)]
 NotNegative = Annotated[float, PlainValidator(_not_negative)]
 Share = Annotated[float, PlainValidator(_share)]
+
+
+def _distinct(values: list[int]) -> list[int]:
+    if len(set(values)) != len(values):
+        raise ValueError("each seed once")
+    return values
+
+
 Count = Annotated[int, Field(ge=1)]
+Seeds = Annotated[list[int], Field(min_length=1), AfterValidator(_distinct)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$")]
 
 
@@ -215,7 +224,7 @@ class Optim(Section):
     step_size: Literal["tpa", "csa"]
     selection: Literal["sample", "argmax"]
     validate_every: Count
-    seeds: Annotated[list[int], Field(min_length=1)]
+    seeds: Seeds
 
 
 class RandomSearch(Section):
@@ -254,7 +263,7 @@ class Baselines(Section):
 class Eval(Section):
     """How systems are compared (spec section 6)."""
 
-    seeds: Annotated[list[int], Field(min_length=1)]
+    seeds: Seeds
     selection: Literal["argmax", "sample"]
     single_factor: Count
 

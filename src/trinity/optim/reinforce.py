@@ -72,7 +72,7 @@ class PolicyGradient:
             for row, text in enumerate(texts):
                 for decision, value in gains[text].items():
                     column = decision.agent if group == "agent" else self._layout.roles.index(decision.role)
-                    gain[row, column] = value
+                    gain[row, column] += value
             log_pi = torch.log_softmax(part, dim=1)
             entropies = -(log_pi.exp() * log_pi).sum(dim=1)
             total = total + (torch.from_numpy(gain) * log_pi).sum() + self._entropy * (weights * entropies).sum()
