@@ -21,14 +21,14 @@ def main() -> None:
     from trinity.systems.compared import exact_values, trained_methods, trained_systems, untrained_systems
     from trinity.systems.evaluate import evaluate, write_rows
 
-    choice = json.loads((Path("reports/headroom") / f"{task}.json").read_text(encoding="utf-8"))["choice"]
+    choice = json.loads((Path("data/headroom") / f"{task}.json").read_text(encoding="utf-8"))
     use_threads(config.run.threads)
     encoder = load_encoder(config.slm)
     with open_setting(config, task) as setting:
         trained = trained_systems(setting, encoder)
         systems = [*trained, *untrained_systems(setting)]
         rows = evaluate(systems, setting.rollouts, setting.test, config.eval.seeds)
-        exact = exact_values(setting, trained)
+        exact = exact_values(setting, trained, choice)
         sizes = {f"n_{split}": len(getattr(setting, split)) for split in ("train", "valid", "test")}
     directory = Path("data/evaluation") / task
     write_rows(directory / "episodes.csv", rows)

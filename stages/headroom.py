@@ -19,8 +19,7 @@ def main() -> None:
     from trinity.systems.headroom import Headroom, training_cost
     from trinity.systems.ideal import domain_shares, ideal_values
 
-    ladder = json.loads(Path("reports/smoke.json").read_text(encoding="utf-8"))
-    population: int = next(rung["saw"]["population"] for rung in ladder["rungs"] if rung["name"] == "S3")
+    population: int = json.loads(Path("data/ladder.json").read_text(encoding="utf-8"))["population"]
     with open_setting(config, task) as setting:
         headroom = Headroom.measure(setting.rollouts, setting.train)
         result = {
@@ -28,13 +27,15 @@ def main() -> None:
             "items": len(setting.train),
             "chosen_on": "train",
             "cost": training_cost(config, population),
-            "choice": {"best_single": headroom.best_single, "by_domain": headroom.best_by_domain},
             "measured": headroom.summary(config.report.bootstrap, config.report.level, config.report.seed, task),
         }
         if config.pool.simulated is not None and config.simulated:
             ideal = ideal_values(config.pool.simulated, setting.rollouts.rules, domain_shares(setting.train))
             result["exact"] = ideal.summary()
-    write_json(Path("reports/headroom") / f"{task}.json", result)
+    choice = {"best_single": headroom.best_single, "by_domain": headroom.best_by_domain}
+    write_json(Path("reports/headroom") / f"{task}.json", {**result, "choice": choice})
+    # What evaluation depends on: the choice, not its intervals.
+    write_json(Path("data/headroom") / f"{task}.json", choice)
 
 
 if __name__ == "__main__":

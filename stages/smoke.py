@@ -17,7 +17,9 @@ def main() -> None:
     from trinity.coordinator.slm import load_encoder
     from trinity.coordinator.theta import ThetaLayout
     from trinity.coordinator.threads import use_threads
-    from trinity.optim.methods import policy_maker
+    from trinity.llm.registry import make_pool
+    from trinity.optim.fitness import require_items
+    from trinity.optim.methods import items_a_candidate, policy_maker, population
     from trinity.orchestration.setting import open_setting
     from trinity.smoke.coordinator_rungs import coordinator_rungs
     from trinity.smoke.episode_rungs import episode_rungs, ordered
@@ -28,6 +30,9 @@ def main() -> None:
     encoder = load_encoder(config.slm)
     layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, config.svf.enabled)
     train = {task: read_split(splits_directory(task), "train") for task in config.tasks}
+    for items in train.values():
+        make_pool(config, items)
+        require_items(items_a_candidate(config), items)
     with open_setting(config, config.tasks[0]) as setting:
         features = fit_features(config.head.features, encoder, [item.question for item in setting.train])
         rungs = ordered(
@@ -40,6 +45,8 @@ def main() -> None:
     write_json(Path("reports/smoke.json"), {"simulated": config.simulated, "rungs": records})
     if failure:
         raise RungFailed(failure)
+    # What the later stages depend on: not what each rung saw, so that another task does not train the first again.
+    write_json(Path("data/ladder.json"), {"passed": True, "population": population(config, layout)})
 
 
 if __name__ == "__main__":

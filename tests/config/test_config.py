@@ -276,5 +276,19 @@ def test_a_seed_named_twice_is_refused(key: str) -> None:
     section, name = key.split(".")
     raw = yaml.safe_load(TEXT)
     raw[section][name] = [0, 1, 0]
-    with pytest.raises(ConfigError, match=rf"params.yaml: {key}: each seed once, got \[0, 1, 0\]"):
+    with pytest.raises(ConfigError, match=rf"params.yaml: {key}: each once, got \[0, 1, 0\]"):
+        parse_config(yaml.safe_dump(raw))
+
+
+def test_a_key_that_stands_twice_is_refused_with_its_line() -> None:
+    with pytest.raises(ConfigError, match=r"params.yaml: line \d+ is not YAML: the key 'svf' stands twice"):
+        parse_config(TEXT + "\nsvf: {enabled: false, matrices: layer, sigma_ratio: 1}\n")
+    with pytest.raises(ConfigError, match="nested too deeply"):
+        parse_config("[" * 3000)
+
+
+def test_an_outcome_table_needs_a_recorded_pool() -> None:
+    raw = copy.deepcopy(RAW)
+    raw["tasks"] = ["table"]
+    with pytest.raises(ConfigError, match=r"tasks: table: an outcome table needs pool.kind: recorded"):
         parse_config(yaml.safe_dump(raw))

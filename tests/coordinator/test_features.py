@@ -38,3 +38,12 @@ def test_a_mean_belongs_to_centred_alone() -> None:
         Features("l2", H[0])
     with pytest.raises(ValueError, match="mean"):
         Features("centred")
+
+
+def test_a_state_at_the_mean_has_a_finite_gradient() -> None:
+    import torch
+
+    h = torch.zeros(1, 3, dtype=torch.float64, requires_grad=True)
+    Features("centred", np.zeros(3)).torch(h).sum().backward()
+    assert h.grad is not None
+    assert torch.isfinite(h.grad).all()

@@ -30,6 +30,7 @@ def recovered(config: Config, setting: Setting, encoder: Encoder) -> float:
     rules = setting.rollouts.rules
     value = float(expected_rewards(policy, setting.test, pool, setting.rollouts.grader, rules).mean())
     ideal = ideal_values(config.pool.simulated, rules, domain_shares(setting.test))
+    assert ideal.best_static is not None
     assert ideal.best_static <= ideal.best_policy - 0.1
     return (value - ideal.best_single) / (ideal.best_policy - ideal.best_single)
 

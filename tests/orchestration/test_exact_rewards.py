@@ -176,3 +176,18 @@ def test_items_do_not_touch_each_other(pool: SimulatedPool, grader: Grader) -> N
     alone = [expected_rewards(policy, [item], pool, grader, RULES)[0] for item in ITEMS]
     np.testing.assert_array_equal(together, alone)
     assert expected_rewards(policy, [], pool, grader, RULES).shape == (0,)
+
+
+def test_ties_are_all_followed(demo_encoder: Encoder, pool: SimulatedPool, grader: Grader) -> None:
+    """At W = 0 every choice is a tie, so the expectation is that of uniform choices, whatever a single draw says."""
+    from trinity.coordinator.features import Features
+    from trinity.coordinator.policy import CoordinatorPolicy
+    from trinity.coordinator.theta import ThetaLayout
+    from trinity.systems.ideal import domain_shares, ideal_values
+
+    assert CONFIG.pool.simulated is not None
+    layout = ThetaLayout.of(demo_encoder, CONFIG.agents, RULES.roles, False)
+    policy = CoordinatorPolicy(demo_encoder, layout, layout.start()[None], Features("l2"), "argmax")
+    exact = expected_rewards(policy, ITEMS, pool, grader, RULES).mean()
+    uniform = ideal_values(CONFIG.pool.simulated, RULES, domain_shares(ITEMS)).random
+    assert exact == pytest.approx(uniform, abs=1e-9)

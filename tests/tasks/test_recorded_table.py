@@ -12,6 +12,7 @@ from trinity.errors import DataError
 from trinity.tasks.outcomes import OutcomeRow, read_outcomes, require_scores, write_outcomes
 
 GOOD: dict[str, Any] = {"id": "a", "question": "1 + 1?", "task": "sums", "reference": 2, "scores": {"x": 1, "y": 0.25}}
+LINE = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 MODEL = st.sampled_from(["x", "y", "z", "ü 1"])
 
@@ -26,9 +27,9 @@ def write(folder: Path, *records: dict[str, Any] | str | bytes) -> Path:
 def rows() -> st.SearchStrategy[OutcomeRow]:
     return st.builds(
         OutcomeRow,
-        id=TEXT,
+        id=LINE,
         question=TEXT,
-        task=TEXT,
+        task=LINE,
         scores=st.dictionaries(MODEL, st.floats(0, 1), min_size=1),
         reference=st.none() | TEXT | st.integers(-9, 9),
         split=st.none(),
@@ -155,3 +156,12 @@ def test_a_missing_score_is_never_a_zero() -> None:
         require_scores(Path("t.jsonl"), table, ["x", "y"])
     with pytest.raises(DataError, match=r"no scores of w; models of the table: x, y"):
         require_scores(Path("t.jsonl"), table, ["x", "w"])
+
+
+@pytest.mark.parametrize("field", ["id", "task"])
+def test_a_name_with_a_control_character_is_refused(tmp_path: Path, field: str) -> None:
+    row = {"id": "a", "question": "q", "task": "t", "scores": {"x": 1}} | {field: "c\rd"}
+    path = tmp_path / "table.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"row 1: {field}: must hold no control characters"):
+        read_outcomes(path)

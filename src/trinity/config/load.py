@@ -33,7 +33,9 @@ def load_config(path: Path = PARAMS) -> Config:
 def parse_config(text: str, name: str = "params.yaml") -> Config:
     """Validates the text of a params file; see `load_config`."""
     try:
-        raw = yaml.safe_load(text)
+        raw = yaml.load(text, _UniqueKeys)
+    except RecursionError:
+        raise ConfigError(f"{name}: is nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date that is none, such as 2020-99-99
         raise ConfigError(f"{name}: {yaml_problem(error)}") from None
     if not isinstance(raw, dict):
@@ -42,6 +44,20 @@ def parse_config(text: str, name: str = "params.yaml") -> Config:
         return Config.model_validate(raw)
     except ValidationError as error:
         raise ConfigError("\n".join(_line(name, detail) for detail in error.errors())) from None
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """Refuses a key that stands twice in a mapping, of which YAML would silently take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 def yaml_problem(error: Exception) -> str:

@@ -1,6 +1,6 @@
 """One model per section of params.yaml. Unknown keys are refused; every value is checked where it is declared."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
 
@@ -41,14 +41,21 @@ def _share(value: object) -> float:
     return number
 
 
+def _inner_share(value: object) -> float:
+    number = _number(value)
+    if not 0 < number < 1:
+        raise ValueError("must be a number between 0 and 1")
+    return number
+
+
 Positive = Annotated[float, PlainValidator(_positive)]
 NotNegative = Annotated[float, PlainValidator(_not_negative)]
 Share = Annotated[float, PlainValidator(_share)]
 
 
-def _distinct(values: list[int]) -> list[int]:
+def _distinct(values: list[Any]) -> list[Any]:
     if len(set(values)) != len(values):
-        raise ValueError("each seed once")
+        raise ValueError("each once")
     return values
 
 
@@ -254,7 +261,7 @@ class Sft(Section):
 class Baselines(Section):
     """Rivals of sep-CMA-ES on the same encoder and budget of episodes."""
 
-    methods: list[Literal["rs", "reinforce", "sft"]]
+    methods: Annotated[list[Literal["rs", "reinforce", "sft"]], AfterValidator(_distinct)]
     rs: RandomSearch
     reinforce: Reinforce
     sft: Sft
@@ -279,7 +286,7 @@ class Report(Section):
     """Intervals and pictures."""
 
     bootstrap: Annotated[int, Field(ge=100)]
-    level: Annotated[float, PlainValidator(_share)]
+    level: Annotated[float, PlainValidator(_inner_share)]
     seed: int
 
 
@@ -316,6 +323,9 @@ class Config(Section):
             raise ValueError("tasks: each task once")
         if (self.slm.model == "tiny-qwen3") != (self.slm.tiny is not None):
             raise ValueError("slm.tiny: given exactly when slm.model is tiny-qwen3")
+        tables = [task for task in self.tasks if task in self.data.outcomes]
+        if tables and self.pool.kind != "recorded":
+            raise ValueError(f"tasks: {', '.join(tables)}: an outcome table needs pool.kind: recorded")
         if self.pool.kind == "recorded":
             if self.episode.roles != [Role.WORKER] or self.episode.max_turns != 1:
                 raise ValueError("episode: a recorded pool has one Worker turn: set max_turns: 1 and roles: [worker]")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from trinity.coordinator.slm import Encoder
@@ -41,7 +42,8 @@ class Features:
         if self.kind == "raw":
             return h
         shifted = h if self.mean is None else h - h.new_tensor(self.mean)
-        return shifted / shifted.norm(dim=-1, keepdim=True).clamp_min(1e-300 if h.dtype.itemsize == 8 else 1e-30)
+        norm = shifted.norm(dim=-1, keepdim=True)
+        return shifted / torch.where(norm > 0, norm, torch.ones_like(norm))
 
 
 def fit_features(kind: Kind, encoder: Encoder, questions: Sequence[str]) -> Features:

@@ -6,9 +6,10 @@ import numpy as np
 
 from trinity.coordinator.base import State
 from trinity.coordinator.features import Features
-from trinity.coordinator.head import Selection, choose
+from trinity.coordinator.head import Selection, choose, softmax
 from trinity.coordinator.slm import Encoder
 from trinity.coordinator.theta import Coordinator, ThetaLayout
+from trinity.errors import ConfigError
 from trinity.rng import uniform
 from trinity.types import Decision
 
@@ -53,7 +54,28 @@ class CoordinatorPolicy:
         adapted = self._layout.svf and texts
         h = self._encoder.adapted_many(texts, owner, self._scales) if adapted else self._encoder.states(texts)
         # A sum a row, not one matrix product: a state's logits must not depend on the states beside it.
-        return np.asarray((self._weights[owner] * self._features(h)[:, None, :]).sum(axis=-1))
+        logits = np.asarray((self._weights[owner] * self._features(h)[:, None, :]).sum(axis=-1))
+        if not np.isfinite(logits).all():
+            raise ConfigError("the head's logits are not finite: optim.sigma0 or a learning rate is too large")
+        return logits
+
+    def options(self, states: Sequence[State]) -> list[list[tuple[float, Decision]]]:
+        """Every decision that may be taken at a state, with its probability over the keyed draws."""
+        if not states:
+            return []
+        agents, roles = self._layout.agents, self._layout.roles
+        logits = self.logits(states)
+        agent = _chances(logits[:, : len(agents)], self._selection)
+        one_role = np.ones((len(states), 1))
+        role = one_role if len(roles) == 1 else _chances(logits[:, len(agents) :], self._selection)
+        return [
+            [
+                (float(of_agents[a] * of_roles[r]), Decision(a, roles[r]))
+                for a in np.flatnonzero(of_agents).tolist()
+                for r in np.flatnonzero(of_roles).tolist()
+            ]
+            for of_agents, of_roles in zip(agent, role, strict=True)
+        ]
 
     def decide(self, states: Sequence[State]) -> list[Decision]:
         """One decision a state, in order."""
@@ -66,6 +88,14 @@ class CoordinatorPolicy:
             return [Decision(int(index), roles[0]) for index in agent]
         role = choose(logits[:, len(agents) :], _draws(states, "role"), self._selection)
         return [Decision(int(a), roles[r]) for a, r in zip(agent, role, strict=True)]
+
+
+def _chances(logits: np.ndarray, selection: Selection) -> np.ndarray:
+    """Probability of each choice of one softmax group, [len, choices]; tied maxima share theirs."""
+    if selection == "sample":
+        return softmax(logits)
+    best = logits == logits.max(axis=1, keepdims=True)
+    return np.asarray(best / best.sum(axis=1, keepdims=True))
 
 
 def _draws(states: Sequence[State], group: str) -> np.ndarray:

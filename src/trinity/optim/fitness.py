@@ -33,6 +33,15 @@ class Sampling:
     selection: str
 
 
+def require_items(m: int, train: Sequence[Item]) -> None:
+    """Raises `ConfigError` if a minibatch of m distinct items cannot be drawn."""
+    if m > len(train):
+        raise ConfigError(
+            f"params.yaml: {m} items a candidate are asked for (optim.m or baselines.rs.trials), "
+            f"but the train split of {train[0].task} has {len(train)}"
+        )
+
+
 class Fitness:
     """Runs the episodes of one training: one task, one seed.
 
@@ -52,11 +61,7 @@ class Fitness:
         valid_selection: str,
         key: tuple[Key, ...],
     ) -> None:
-        if sampling.m > len(train):
-            raise ConfigError(
-                f"params.yaml: {sampling.m} items a candidate are asked for (optim.m or baselines.rs.trials), "
-                f"but the train split of {train[0].task} has {len(train)}"
-            )
+        require_items(sampling.m, train)
         self.rollouts = rollouts
         self.make_policy = make_policy
         self.train = train

@@ -24,6 +24,12 @@ def population(config: Config, layout: ThetaLayout) -> int:
     return config.optim.population or default_population(layout.n)
 
 
+def items_a_candidate(config: Config) -> int:
+    """The most distinct training items that a method will ask for at once."""
+    trials = config.baselines.rs.trials if "rs" in config.baselines.methods else 0
+    return max(config.optim.m, trials)
+
+
 def policy_maker(encoder: Encoder, layout: ThetaLayout, features: Features) -> MakePolicy:
     """Makes policies of thetas, all on one encoder."""
 

@@ -1,6 +1,6 @@
 """Which systems of a task are compared, and what the simulated pool's numbers say of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trinity.artifacts import seed_directory
@@ -46,22 +46,31 @@ def untrained_systems(setting: Setting) -> list[Routed]:
     rules = setting.rollouts.rules
     singles = single_systems(setting.rollouts)
     if setting.config.pool.kind != "recorded":  # a recorded outcome has one budget of tokens
-        singles += single_systems(setting.rollouts, setting.config.eval.single_factor)
+        singles += single_systems(setting.rollouts, setting.config.eval.single_factor, prefix="single5x")
     return [*singles, Routed("random", RandomPolicy(len(rules.agents), rules.roles), rules)]
 
 
-def exact_values(setting: Setting, trained: Sequence[Routed]) -> dict[str, Any] | None:
+def exact_values(setting: Setting, trained: Sequence[Routed], choice: Mapping[str, Any]) -> dict[str, Any] | None:
     """Expected rewards on the test items by the simulated pool's numbers; None for other pools and for sampling.
 
-    A trained system's value is by training seed.
+    A trained system's value is by training seed. The best single agent and the best agent a domain are those of
+    `choice`, made on training items.
     """
     config, pool = setting.config, setting.rollouts.pool
     if not isinstance(pool, SimulatedPool) or config.pool.simulated is None or config.eval.selection != "argmax":
         return None
     rules = setting.rollouts.rules
-    ideal = ideal_values(config.pool.simulated, rules, domain_shares(setting.test))
-    names = ("best_single", "best_domain_agent", "best_static", "best_policy", "random")
-    exact: dict[str, Any] = {name: getattr(ideal, name) for name in names}
+    shares = domain_shares(setting.test)
+    ideal = ideal_values(config.pool.simulated, rules, shares)
+    exact: dict[str, Any] = {f"single_{name}": value for name, value in ideal.single.items()}
+    exact["best_single"] = ideal.single[choice["best_single"]]
+    exact["best_domain_agent"] = sum(
+        share * ideal.single_by_domain[choice["by_domain"].get(domain, choice["best_single"])][domain]
+        for domain, share in shares.items()
+    )
+    exact |= {"best_policy": ideal.best_policy, "random": ideal.random}
+    if ideal.best_static is not None:
+        exact["best_static"] = ideal.best_static
     for system in trained:
         values = expected_rewards(system.policy, setting.test, pool, setting.rollouts.grader, rules)
         exact.setdefault(system.name, {})[str(system.training_seed)] = float(values.mean())

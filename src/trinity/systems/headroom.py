@@ -14,11 +14,10 @@ from trinity.systems.base import Routed
 from trinity.types import Item
 
 
-def single_systems(rollouts: Rollouts, factor: int = 1) -> list[Routed]:
-    """Each agent alone: one Worker call with `factor` times the tokens."""
+def single_systems(rollouts: Rollouts, factor: int = 1, prefix: str = "single") -> list[Routed]:
+    """Each agent alone: one Worker call with `factor` times the tokens, named PREFIX_AGENT."""
     agents = rollouts.rules.agents
     rules = rollouts.rules.single_call(factor)
-    prefix = "single" if factor == 1 else f"single{factor}x"
     policy = FixedPolicy.each_agent(len(agents))
     return [Routed(f"{prefix}_{name}", policy, rules, candidate=index) for index, name in enumerate(agents)]
 

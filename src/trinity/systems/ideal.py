@@ -16,6 +16,8 @@ from trinity.llm.simulated import worker_odds
 from trinity.orchestration.rules import EpisodeRules
 from trinity.types import Item, Role
 
+MOST_SEQUENCES = 100_000  # 9 choices a turn: up to five turns, a second
+
 
 @dataclass(frozen=True)
 class IdealValues:
@@ -23,16 +25,19 @@ class IdealValues:
 
     Attributes:
         single: One Worker call, by agent.
+        single_by_domain: The same, by agent and domain.
         best_domain_agent: One Worker call, the agent chosen by domain.
-        best_static: The best constant sequence of (agent, role), the same for every question.
+        best_static: The best constant sequence of (agent, role), the same for every question; None where there are
+            more than `MOST_SEQUENCES` to try.
         best_sequence: That sequence, as (agent, role) names.
         best_policy: The best choice given domain and transcript.
         random: Uniform agent and role every turn.
     """
 
     single: Mapping[str, float]
+    single_by_domain: Mapping[str, Mapping[str, float]]
     best_domain_agent: float
-    best_static: float
+    best_static: float | None
     best_sequence: tuple[tuple[str, str], ...]
     best_policy: float
     random: float
@@ -42,7 +47,7 @@ class IdealValues:
         """The best agent for all questions, one Worker call."""
         return max(self.single.values())
 
-    def summary(self) -> dict[str, float | str]:
+    def summary(self) -> dict[str, float | str | None]:
         """The values by name, and the best constant sequence as text."""
         return {
             **{f"single_{name}": value for name, value in self.single.items()},
@@ -72,6 +77,7 @@ def ideal_values(simulated: Simulated, rules: EpisodeRules, domains: Mapping[str
     best_static, sequence = _best_static(games, rules, domains)
     return IdealValues(
         single={name: mean(values) for name, values in one_call.items()},
+        single_by_domain=one_call,
         best_domain_agent=mean({d: max(one_call[name][d] for name in rules.agents) for d in domains}),
         best_static=best_static,
         best_sequence=tuple((rules.agents[agent], role.value) for agent, role in sequence),
@@ -174,9 +180,11 @@ class _Live:
 
 def _best_static(
     games: Mapping[str, _Game], rules: EpisodeRules, domains: Mapping[str, float]
-) -> tuple[float, tuple[tuple[int, Role], ...]]:
+) -> tuple[float | None, tuple[tuple[int, Role], ...]]:
     """The best of all constant sequences of K (agent, role) pairs, first in order where several are best."""
     actions: Sequence[tuple[int, Role]] = list(product(range(len(rules.agents)), rules.roles))
+    if len(actions) ** rules.max_turns > MOST_SEQUENCES:
+        return None, ()
 
     def best(live: Mapping[str, _Live], left: int) -> tuple[float, tuple[tuple[int, Role], ...]]:
         if left == 0:

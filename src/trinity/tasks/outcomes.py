@@ -172,9 +172,9 @@ def _parse(raw: Any, where: str) -> OutcomeRow:
     if not scores:
         raise DataError(f"{where}: scores: no model")
     return OutcomeRow(
-        id=_text(identity, f"{where}: id"),
+        id=_line(identity, f"{where}: id"),
         question=_text(raw["question"], f"{where}: question"),
-        task=_text(raw["task"], f"{where}: task"),
+        task=_line(raw["task"], f"{where}: task"),
         scores={model: _score(value, f"{where}: scores.{model}") for model, value in scores.items()},
         reference=_reference(raw.get("reference"), f"{where}: reference"),
         split=split,
@@ -186,6 +186,14 @@ def _parse(raw: Any, where: str) -> OutcomeRow:
             model: _count(value, f"{where}: tokens.{model}") for model, value in _mapping(raw, "tokens", where).items()
         },
     )
+
+
+def _line(value: Any, where: str) -> str:
+    """Text without control characters: it names rows of tables and draws."""
+    text = _text(value, where)
+    if any(ord(character) < 32 or ord(character) == 127 for character in text):
+        raise DataError(f"{where}: must hold no control characters, got {text!r}")
+    return text
 
 
 def _mapping(raw: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
