@@ -1,5 +1,6 @@
 """What is missing is said all together, one line a thing, before any work."""
 
+import json
 import os
 import subprocess
 import sys
@@ -39,6 +40,7 @@ def task_line(name: str) -> str:
     return f"missing data: task {name}: its loader is not built yet; available: {known}"
 
 
+OWN_PROMPTS = (Path(__file__).parents[1] / "src/trinity/roles/prompts.yaml").read_bytes()
 MODEL = f"missing model {ABSENT}: run `hf download {ABSENT}` once while connected"
 
 
@@ -90,7 +92,13 @@ def test_an_absent_table_and_the_model_folder_that_is_there(tmp_path: Path, monk
     (tmp_path / "model/config.json").write_text("{}", encoding="utf-8")
     assert missing(here) == [table]
     (tmp_path / "data/outcomes").mkdir(parents=True)
-    (tmp_path / "data/outcomes/llmrouter.jsonl").touch()
+    path = tmp_path / "data/outcomes/llmrouter.jsonl"
+    path.write_text("{\n", encoding="utf-8")
+    (broken,) = missing(here)
+    assert broken.startswith("missing usable data: data/outcomes/llmrouter.jsonl: row 1: ")
+    scores = dict.fromkeys(here.agents, 1)
+    rows = [{"id": str(i), "question": f"{i}?", "task": "sums", "scores": scores} for i in range(40)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert missing(here) == []
 
 
@@ -104,8 +112,12 @@ def test_a_users_files_must_lie_where_dvc_watches(tmp_path: Path, monkeypatch: p
     (line,) = missing(mine)
     assert line.startswith("missing watch on mine.yaml: move it into src/trinity/roles, ")
     Path("src/trinity/roles").mkdir(parents=True)
-    Path("src/trinity/roles/latin.yaml").touch()
-    assert missing(preset("demo", prompts="src/trinity/roles/latin.yaml")) == []
+    latin = Path("src/trinity/roles/latin.yaml")
+    latin.write_text("worker: '{Q} {C_prev}'\n", encoding="utf-8")
+    (broken,) = missing(preset("demo", prompts=str(latin)))
+    assert broken.startswith("missing usable data: params.yaml: roles.prompts: ")
+    latin.write_bytes(OWN_PROMPTS)
+    assert missing(preset("demo", prompts=str(latin))) == []
 
     text = preset_text("recorded").replace("HuggingFaceTB/SmolLM2-135M-Instruct", ABSENT)
     elsewhere = parse_config(text.replace("path: data/outcomes/llmrouter.jsonl", "path: llmrouter.jsonl"))

@@ -7,7 +7,7 @@ import pytest
 
 from trinity import cli
 from trinity.config import Config, load_config, parse_config
-from trinity.presets import PRESETS, preset_text
+from trinity.presets import PRESETS, preset_text, write_preset
 from trinity.types import Role
 
 ROOT = Path(__file__).parents[1]
@@ -115,3 +115,12 @@ def test_an_unknown_preset_is_refused(
     assert "'nothing'" in (err := capsys.readouterr().err)
     assert all(name in err for name in PRESETS)
     assert not list(folder.iterdir())
+
+
+def test_a_second_preset_does_not_push_out_an_edited_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    edited = preset_text("demo").replace("  m: 24", "  m: 7")
+    Path("params.yaml").write_text(edited, encoding="utf-8")
+    write_preset("recorded")
+    write_preset("local")
+    assert Path(".trinity/params.before.yaml").read_text(encoding="utf-8") == edited

@@ -1,4 +1,4 @@
-"""The command line: `trinity doctor | preset | import-outcomes | bench`. The pipeline itself is run by dvc."""
+"""The command line, `trinity doctor | preset | import-outcomes | headline | bench`; the pipeline is run by dvc."""
 
 import argparse
 import sys
@@ -23,6 +23,8 @@ def _main() -> None:
     doctor.set_defaults(run=_doctor)
     _add_preset(commands)
     add_import_outcomes(commands)
+    headline = commands.add_parser("headline", help="print the held-out results of the last run")
+    headline.set_defaults(run=_headline)
     _add_bench(commands)
     args = parser.parse_args()
     sys.exit(args.run(args))
@@ -36,6 +38,14 @@ def _doctor(_: argparse.Namespace) -> int:
     lines = missing(config)
     print("\n".join(lines) or f"nothing is missing: {', '.join(config.tasks)} on the {config.pool.kind} pool")
     return 1 if lines else 0
+
+
+def _headline(_: argparse.Namespace) -> int:
+    from trinity.config import load_config
+    from trinity.report.write import read_headline
+
+    print(read_headline(load_config()))
+    return 0
 
 
 def _add_preset(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

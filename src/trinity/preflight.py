@@ -1,11 +1,12 @@
 """What must be there before any work: all of it is checked together, one line for each thing that is missing."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from trinity.config import Config
 from trinity.errors import TrinityError
+from trinity.roles.prompts import load_prompts
 from trinity.tasks.registry import get_task
 
 KEY_BY_PROVIDER = {"openrouter": "OPENROUTER_API_KEY", "openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
@@ -84,6 +85,8 @@ def _data(config: Config) -> Iterator[str]:
             yield f"missing data {table.path}: make it with `trinity import-outcomes`, or set data.outcomes.{name}.path"
         elif not _watched(table.path, OUTCOMES):
             yield f"missing watch on {table.path}: move it into {OUTCOMES}, or a change of it would go unseen"
+        else:
+            yield from _unreadable(get_task(config, name).load)
 
 
 def _prompts(config: Config) -> Iterator[str]:
@@ -94,6 +97,16 @@ def _prompts(config: Config) -> Iterator[str]:
         yield f"missing prompts {path}: copy {ROLES}/prompts.yaml there, or set roles.prompts to null"
     elif not _watched(path, ROLES):
         yield f"missing watch on {path}: move it into {ROLES}, or a change of it would go unseen"
+    else:
+        yield from _unreadable(lambda: load_prompts(path))
+
+
+def _unreadable(read: Callable[[], object]) -> Iterator[str]:
+    """The line of a file that is there and cannot be used."""
+    try:
+        read()
+    except TrinityError as error:
+        yield f"missing usable data: {error}"
 
 
 def _watched(path: str, folder: str) -> bool:

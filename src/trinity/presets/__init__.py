@@ -26,10 +26,13 @@ def difference(name: str) -> str:
 
 
 def write_preset(name: str) -> None:
-    """Writes a preset into params.yaml; the file that stood there is kept in .trinity/params.before.yaml."""
+    """Writes a preset into params.yaml; what stood there is kept in .trinity/params.before.yaml.
+
+    A file that is a preset word for word is not kept: it would push out an edited one.
+    """
     text = preset_text(name)
     parse_config(text, f"preset {name}")
-    if PARAMS.exists():
+    if PARAMS.exists() and PARAMS.read_bytes() not in [preset_text(preset).encode() for preset in PRESETS]:
         KEPT.parent.mkdir(exist_ok=True)
         KEPT.write_bytes(PARAMS.read_bytes())
     PARAMS.write_text(text, encoding="utf-8")

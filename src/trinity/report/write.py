@@ -36,6 +36,16 @@ def gather(config: Config, root: Path) -> Material:
     )
 
 
+def read_headline(config: Config, root: Path = Path()) -> str:
+    """The headline of what was evaluated last, for the terminal; writes nothing.
+
+    Raises:
+        DataError: what evaluation should have left is absent or malformed.
+    """
+    results = [analyse(read_evaluation(root / "data" / "evaluation" / task), config) for task in config.tasks]
+    return headline(results, config.report.level)
+
+
 def write_report(config: Config, root: Path = Path()) -> str:
     """Writes reports/metrics.json, reports/report.md and reports/figures/*.png under the root.
 
