@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from trinity.config import load_config, parse_config
-from trinity.config.schema import Section
+from trinity.config.values import Section
 from trinity.errors import ConfigError
 from trinity.types import Role
 

@@ -1,73 +1,11 @@
 """One model per section of params.yaml. Unknown keys are refused; every value is checked where it is declared."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from trinity.config.values import Count, InnerShare, Name, NotNegative, Positive, Section, Seeds, Share, distinct
 from trinity.types import Role
-
-
-def _number(value: object) -> float:
-    # YAML 1.1 reads `1e-6` as text, so text that is a number is taken for one.
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError("must be a number")
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        raise ValueError("must be a number") from None
-    if number != number or number in (float("inf"), float("-inf")):
-        raise ValueError("must be a finite number")
-    return number
-
-
-def _positive(value: object) -> float:
-    number = _number(value)
-    if number <= 0:
-        raise ValueError("must be a number above 0")
-    return number
-
-
-def _not_negative(value: object) -> float:
-    number = _number(value)
-    if number < 0:
-        raise ValueError("must be a number, 0 or more")
-    return number
-
-
-def _share(value: object) -> float:
-    number = _number(value)
-    if not 0 <= number <= 1:
-        raise ValueError("must be a number from 0 to 1")
-    return number
-
-
-def _inner_share(value: object) -> float:
-    number = _number(value)
-    if not 0 < number < 1:
-        raise ValueError("must be a number between 0 and 1")
-    return number
-
-
-Positive = Annotated[float, PlainValidator(_positive)]
-NotNegative = Annotated[float, PlainValidator(_not_negative)]
-Share = Annotated[float, PlainValidator(_share)]
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    if len(set(values)) != len(values):
-        raise ValueError("each once")
-    return values
-
-
-Count = Annotated[int, Field(ge=1)]
-Seeds = Annotated[list[int], Field(min_length=1), AfterValidator(_distinct)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$")]
-
-
-class Section(BaseModel):
-    """A section or subsection: frozen, no unknown keys, no silent conversions."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class OutcomeTable(Section):
@@ -77,14 +15,34 @@ class OutcomeTable(Section):
     kinds: list[str] | None = None
 
 
+class Caps(Section):
+    """At most this many items of a task's splits; null takes all."""
+
+    train: Count | None
+    valid: Count | None
+    test: Count | None
+
+
 class Data(Section):
-    """Where questions come from and how many are used."""
+    """Where questions come from and how many are used.
+
+    Attributes:
+        n_train: At most this many training items of every task; null takes all. Likewise n_valid, n_test.
+        caps: By task, at most this many items; the lower of both counts.
+        source: By task, a local file or folder in place of the pinned download.
+        revision: By task, the commit of the download in place of the one that its loader pins.
+        decontaminate: Tasks whose test questions are taken out of every training set.
+    """
 
     seed: int
     n_train: Count | None = None
     n_valid: Count | None = None
     n_test: Count | None = None
-    outcomes: dict[Name, OutcomeTable] = {}
+    caps: dict[Name, Caps]
+    outcomes: dict[Name, OutcomeTable]
+    source: dict[Name, str]
+    revision: dict[Name, Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]]
+    decontaminate: Annotated[list[Name], AfterValidator(distinct)]
 
 
 class TinyEncoder(Section):
@@ -261,7 +219,7 @@ class Sft(Section):
 class Baselines(Section):
     """Rivals of sep-CMA-ES on the same encoder and budget of episodes."""
 
-    methods: Annotated[list[Literal["rs", "reinforce", "sft"]], AfterValidator(_distinct)]
+    methods: Annotated[list[Literal["rs", "reinforce", "sft"]], AfterValidator(distinct)]
     rs: RandomSearch
     reinforce: Reinforce
     sft: Sft
@@ -275,6 +233,42 @@ class Eval(Section):
     single_factor: Count
 
 
+class Grading(Section):
+    """How answers are graded (docs/grading.md).
+
+    Attributes:
+        mode: robust: the right verdict; official: the verdict that papers report.
+        judge: The agent of the pool that rates MT-Bench answers.
+    """
+
+    mode: Literal["robust", "official"]
+    judge: Name | None = None
+
+
+class Sandbox(Section):
+    """Where code from a model runs, and what one run may take (docs/sandbox.md).
+
+    Attributes:
+        levels: Tried in this order; `unsafe` has limits and no walls, and is taken only where it is named.
+        cpu_seconds: Of one test.
+        wall_seconds: Of one test: ends waiting, and decides nothing on a machine that is not overloaded.
+        memory_mb: Address space of one process.
+        processes: At once, threads among them.
+        file_mb: Of one file, standard output among them.
+        workers: Runs at once.
+        bigcodebench_python: An interpreter with the libraries that BigCodeBench pins; null refuses its items.
+    """
+
+    levels: Annotated[list[Literal["bwrap", "landlock", "unsafe"]], Field(min_length=1), AfterValidator(distinct)]
+    cpu_seconds: Count
+    wall_seconds: Count
+    memory_mb: Annotated[int, Field(ge=64)]
+    processes: Count
+    file_mb: Count
+    workers: Count
+    bigcodebench_python: str | None = None
+
+
 class Run(Section):
     """How work is carried out; nothing here changes a result."""
 
@@ -286,7 +280,7 @@ class Report(Section):
     """Intervals and pictures."""
 
     bootstrap: Annotated[int, Field(ge=100)]
-    level: Annotated[float, PlainValidator(_inner_share)]
+    level: InnerShare
     seed: int
 
 
@@ -304,6 +298,8 @@ class Config(Section):
     optim: Optim
     baselines: Baselines
     eval: Eval
+    grading: Grading
+    sandbox: Sandbox
     run: Run
     report: Report
 
