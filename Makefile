@@ -26,6 +26,7 @@ setup: $(READY)
 
 bench: $(READY)
 	trinity bench coordinator
+	trinity bench sandbox
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

@@ -1,12 +1,18 @@
 """Measurements of speed, as ratios to a rival timed in the same run."""
 
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+
+from trinity.errors import TrinityError
 
 ROUNDS = 7
 CANDIDATES, TRANSCRIPTS = 21, 24
+RUNS, BARE_RUNS = 200, 40
 
 
 def coordinator() -> dict[str, Any]:
@@ -47,6 +53,48 @@ def coordinator() -> dict[str, Any]:
         "ratio": round(rival / ours, 2),
         "max_rel_diff": float(f"{difference:.1e}"),
     }
+
+
+def sandbox() -> dict[str, Any]:
+    """Small programs in the sandbox against a bare `python` process for each, `sandbox.workers` at once.
+
+    Rounds of both in turn; medians. A run reads a number and prints it.
+    """
+    from trinity.config import load_config
+    from trinity.rewards.sandbox.runner import Sandbox
+
+    section = load_config().sandbox
+    program = "print(int(input()) + 1)"
+    shut_in = Sandbox(section)
+
+    def inside(number: int) -> str:
+        return shut_in.run(program, None, str(number)).output
+
+    def bare(number: int) -> str:
+        command = [sys.executable, "-I", "-c", program]
+        return subprocess.run(command, input=str(number), capture_output=True, text=True, check=True).stdout
+
+    def runs(run: Callable[[int], str], count: int) -> Callable[[], None]:
+        def all_runs() -> None:
+            if list(pool.map(run, range(count))) != [f"{number + 1}\n" for number in range(count)]:
+                raise TrinityError("bench: a run printed something else than it should")
+
+        return all_runs
+
+    try:
+        with ThreadPoolExecutor(section.workers) as pool:
+            runs(inside, 2 * section.workers)()  # starts the servers
+            ours, rival = _in_turn(runs(inside, RUNS), runs(bare, BARE_RUNS))
+        rate, bare_rate = RUNS / ours, BARE_RUNS / rival
+        return {
+            "level": shut_in.level,
+            "workers": section.workers,
+            "runs_per_s": round(rate, 1),
+            "bare_runs_per_s": round(bare_rate, 1),
+            "ratio": round(rate / bare_rate, 2),
+        }
+    finally:
+        shut_in.close()
 
 
 def _in_turn(first: Callable[[], object], second: Callable[[], object]) -> tuple[float, float]:

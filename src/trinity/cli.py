@@ -32,12 +32,17 @@ def _main() -> None:
 
 def _doctor(_: argparse.Namespace) -> int:
     from trinity.config import load_config
-    from trinity.preflight import missing
+    from trinity.preflight import missing, sandbox_level
 
     config = load_config()
     lines = missing(config)
-    print("\n".join(lines) or f"nothing is missing: {', '.join(config.tasks)} on the {config.pool.kind} pool")
-    return 1 if lines else 0
+    if lines:
+        print("\n".join(lines))
+        return 1
+    level = sandbox_level(config)
+    where = f"; sandbox: {level}" if level else ""
+    print(f"nothing is missing: {', '.join(config.tasks)} on the {config.pool.kind} pool{where}")
+    return 0
 
 
 def _headline(_: argparse.Namespace) -> int:
@@ -83,7 +88,9 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         description="Times one thing and its rival in the same run and prints a table.",
     )
     parser.add_argument(
-        "name", choices=("coordinator",), help="coordinator: candidates on a shared trunk against one by one"
+        "name",
+        choices=("coordinator", "sandbox"),
+        help="coordinator: candidates on a shared trunk against one by one; sandbox: against a bare process a run",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object alone on stdout")
     parser.set_defaults(run=_bench)
@@ -92,9 +99,9 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _bench(args: argparse.Namespace) -> int:
     import json
 
-    from trinity.bench import coordinator
+    from trinity import bench
 
-    result = coordinator()
+    result = {"coordinator": bench.coordinator, "sandbox": bench.sandbox}[args.name]()
     print(json.dumps(result) if args.json else "\n".join(f"{name:28} {value}" for name, value in result.items()))
     return 0
 

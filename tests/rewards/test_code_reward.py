@@ -1,10 +1,13 @@
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from sandboxes import SANDBOX
 from trinity.errors import RewardError
-from trinity.rewards.code import CodeReward, last_program, same_output
+from trinity.rewards.code import CodeReward, same_output
+from trinity.rewards.sandbox.runner import Sandbox
 from trinity.types import Item, Response
 
 ADD: dict[str, Any] = {
@@ -19,7 +22,7 @@ DOUBLE: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def reward() -> Iterator[CodeReward]:
-    made = CodeReward(trusted=True)
+    made = CodeReward(Sandbox(SANDBOX))
     yield made
     made.close()
 
@@ -96,20 +99,6 @@ def test_wrong_scripts(reward: CodeReward, program: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "program"),
-    [
-        ("a\n```python\nx\n```\nb", "x"),
-        ("```\nold\n```\nthen\n```py\nnew\nnewer\n```", "new\nnewer"),
-        ("no fence", ""),
-        ("```python\ncut", ""),
-        ("```python\n```", ""),
-    ],
-)
-def test_last_program(text: str, program: str) -> None:
-    assert last_program(text) == program
-
-
-@pytest.mark.parametrize(
     ("output", "expected", "same"),
     [
         ("3\n", "3", True),
@@ -129,11 +118,59 @@ def test_same_output(output: str, expected: str, same: bool) -> None:
     assert same_output(output, expected) is same
 
 
-def test_code_that_is_not_trusted_is_refused() -> None:
-    with pytest.raises(RewardError, match="needs the sandbox, which is not built yet"):
-        CodeReward(trusted=False)
-
-
 def test_no_tests_are_no_pass(reward: CodeReward) -> None:
     with pytest.raises(RewardError, match="'one' of t: no tests"):
         grade(reward, {"function": None, "tests": []}, "print(1)")
+    with pytest.raises(RewardError, match="'one' of t: no tests"):
+        grade(reward, {"prelude": "", "names": ["f"], "checks": ""}, "f = 1")
+
+
+def test_names_that_livecodebench_imports_are_there(reward: CodeReward) -> None:
+    program = "class Solution:\n    def add(self, a: List[int], b: Any):\n        return reduce(operator.add, [a, b])"
+    assert grade(reward, ADD, program) == 1
+
+
+ASSERTS: dict[str, Any] = {
+    "prelude": "import math\ndef near(a, b): return math.isclose(a, b)",
+    "names": ["half"],
+    "checks": "assert near(half(3), 1.5)\nassert half((4, {1: 2})) == (2, {1: 1})\nassert half(None) is None",
+}
+
+
+def test_asserts_call_the_program_from_another_process(reward: CodeReward) -> None:
+    program = "def half(x):\n    if isinstance(x, tuple): return x[0] / 2, {1: x[1][1] // 2}\n    return x and x / 2"
+    assert grade(reward, ASSERTS, program) == 1
+    assert grade(reward, ASSERTS, program.replace("/ 2, {", "/ 2.1, {")) == 0
+    assert grade(reward, ASSERTS, program.replace("x and", "")) == 0
+    assert grade(reward, ASSERTS, program.replace("half", "halve")) == 0
+
+
+UNITTEST: dict[str, Any] = {
+    "prefix": "import json\ndef task_func(x):",
+    "entry_point": "task_func",
+    "unittest": "import unittest\nfrom unittest.mock import patch\nclass TestCases(unittest.TestCase):\n"
+    "    def test_value(self): self.assertEqual(task_func([1]), '[1]')\n"
+    "    @patch('json.dumps', return_value='patched')\n"
+    "    def test_patched(self, _): self.assertEqual(task_func([1]), 'patched')\n",
+}
+
+
+def test_a_unittest_module_needs_an_interpreter_of_its_own(reward: CodeReward) -> None:
+    with pytest.raises(RewardError, match=r"requirements-eval.*sandbox\.bigcodebench_python"):
+        grade(reward, UNITTEST, "def task_func(x): return json.dumps(x)")
+
+
+def test_a_unittest_module_can_patch_what_the_program_imports() -> None:
+    with_python = CodeReward(Sandbox(SANDBOX.model_copy(update={"bigcodebench_python": sys.executable})))
+    try:
+        assert grade(with_python, UNITTEST, "def task_func(x): return json.dumps(x)") == 1
+        assert grade(with_python, UNITTEST, "def task_func(x): return str(x)") == 0
+        assert grade(with_python, UNITTEST, "def task_func(x): return {}[x]") == 0
+    finally:
+        with_python.close()
+
+
+def test_an_interpreter_that_is_none_is_named() -> None:
+    without = CodeReward(Sandbox(SANDBOX.model_copy(update={"bigcodebench_python": "/no/python"})))
+    with pytest.raises(RewardError, match=r"sandbox\.bigcodebench_python: /no/python: cannot be used: "):
+        grade(without, UNITTEST, "def task_func(x): return x")

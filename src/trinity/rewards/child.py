@@ -1,17 +1,19 @@
 """A long-lived child interpreter that forks once a request: some milliseconds each, limited, and never a hang.
 
-It keeps what may loop, crash or eat memory (a program under test, a symbolic comparison) out of this process, where
-neither signals nor threads could stop it. It is no sandbox: the fork has the rights of this user.
+It keeps what may loop, crash or eat memory (a symbolic comparison) out of this process, where neither signals nor
+threads could stop it. By itself it is no sandbox: the fork has the rights of this user. `trinity.rewards.sandbox`
+builds walls around it.
 """
 
-import contextlib
 import json
+import os
 import select
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import IO, Any
 
@@ -24,16 +26,18 @@ REPLY_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one request. What decides is CPU time, which a busy machine does not change; wall time only ends waiting.
+    """Of one fork. What decides is CPU time, which a busy machine does not change; wall time only ends waiting.
 
     Attributes:
         file_bytes: Of any file that is written, standard output among them.
+        processes: At once, threads among them, where the system can count them; None is no limit.
     """
 
     cpu_seconds: int
     wall_seconds: float
     memory_bytes: int
     file_bytes: int = 4 << 20
+    processes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,7 @@ class Reply:
 @dataclass(frozen=True)
 class _Running:
     process: subprocess.Popen[bytes]
-    requests: IO[bytes]
-    replies: IO[bytes]
+    connection: socket.socket
     complaints: IO[bytes]
 
 
@@ -56,32 +59,53 @@ class Child:
     """Runs a module whose main calls `trinity.rewards.forked.serve`; starts with the first request.
 
     Usable from several threads: requests are answered one at a time.
+
+    Args:
+        module: What is run by `python -m`, unless a command is given.
+        limits: Of each fork.
+        command: What is run in its stead.
     """
 
-    def __init__(self, module: str, limits: Limits) -> None:
+    def __init__(self, module: str, limits: Limits, command: Sequence[str] | None = None) -> None:
         self._module = module
         self._limits = limits
+        self._command = command or [sys.executable, "-P", "-s", "-X", "utf8", "-m", module]
         self._lock = threading.Lock()
         self._running: _Running | None = None
 
     def call(self, work: Mapping[str, Any]) -> Reply:
-        """One request.
+        """One request to a child that has one work, named `work`; see `call_all`."""
+        return self.call_all([("work", work)])[0]
+
+    def call_all(self, works: Sequence[tuple[str, Mapping[str, Any]]], limits: Limits | None = None) -> list[Reply]:
+        """One request: a fork for each work, with its payload; the last one is waited for.
 
         Raises:
-            RewardError: the child could not be started, died, does not answer, or could not begin the work; the next
+            RewardError: the child could not be started, died, does not answer, or could not begin a work; the next
                 call starts a new one if need be.
         """
-        with self._lock:
-            patience = self._limits.wall_seconds + REPLY_SECONDS
-            if self._running is None:
-                self._running = self._start()
-                patience += START_SECONDS
-            line = self._exchange(self._running, {"work": work, "limits": asdict(self._limits)}, patience)
-        reply = json.loads(line)
-        text = reply["text"]
-        if not text.startswith(STARTED):
-            raise RewardError(f"{self._module}: could not begin ({reply['ending']}): {text or 'no reason given'}")
-        return Reply(text.removeprefix(STARTED), reply["ending"])
+        limits = limits or self._limits
+        files = [(_memory(json.dumps(payload).encode()), _memory()) for _, payload in works]
+        try:
+            header = {"limits": asdict(limits), "works": [name for name, _ in works]}
+            with self._lock:
+                patience = limits.wall_seconds + REPLY_SECONDS
+                if self._running is None:
+                    self._running = self._start()
+                    patience += START_SECONDS
+                endings = self._exchange(self._running, header, [one for pair in files for one in pair], patience)
+            texts = [os.pread(result, os.fstat(result).st_size, 0).decode(errors="replace") for _, result in files]
+        finally:
+            for pair in files:
+                for descriptor in pair:
+                    os.close(descriptor)
+        replies = []
+        for number, (text, ending) in enumerate(zip(texts, endings, strict=True)):
+            # A later fork can have been killed by what an earlier one runs: that is no fault of this machine's.
+            if not text.startswith(STARTED) and (number == 0 or ending == "exit"):
+                raise RewardError(f"{self._module}: could not begin ({ending}): {text or 'no reason given'}")
+            replies.append(Reply(text.removeprefix(STARTED), ending))
+        return replies
 
     def close(self) -> None:
         """Ends the child; a later call would start a new one."""
@@ -90,40 +114,45 @@ class Child:
 
     def _start(self) -> _Running:
         complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _stop)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # Isolated as by -I, but for a fixed hash seed: else the order of a set would differ from run to run.
-        # In a session of its own: an interrupt ends this process, and then the child sees its stdin close.
+        # In a session of its own: an interrupt ends this process, and then the child sees its socket close.
         process = subprocess.Popen(
-            [sys.executable, "-P", "-s", "-X", "utf8", "-m", self._module],
+            self._command,
             env={"PYTHONHASHSEED": "0"},
             cwd="/",
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=theirs.fileno(),
+            stdout=subprocess.DEVNULL,
             stderr=complaints,
             start_new_session=True,
         )
-        assert process.stdin is not None
-        assert process.stdout is not None
-        return _Running(process, process.stdin, process.stdout, complaints)
+        theirs.close()
+        return _Running(process, ours, complaints)
 
-    def _exchange(self, running: _Running, request: Mapping[str, Any], patience: float) -> bytes:
+    def _exchange(
+        self, running: _Running, header: Mapping[str, Any], descriptors: Sequence[int], patience: float
+    ) -> list[str]:
         poll = select.poll()
-        poll.register(running.replies, select.POLLIN)
+        poll.register(running.connection, select.POLLIN)
         try:
-            running.requests.write(json.dumps(request).encode() + b"\n")
-            running.requests.flush()
+            socket.send_fds(running.connection, [json.dumps(header).encode()], descriptors)
             if not poll.poll(patience * 1000):
                 raise RewardError(f"{self._module}: no answer within {patience:.0f} s: is the machine overloaded?")
-            line = running.replies.readline()
-        except BrokenPipeError:
-            line = b""
+            reply = running.connection.recv(1 << 16)
+        except (BrokenPipeError, ConnectionResetError):
+            reply = b""
         except BaseException:
             self._stop()  # an interrupted exchange must not leave its reply to the next one
             raise
-        if not line.endswith(b"\n"):
+        if not reply:
             reason = self._last_complaint(running)
             self._stop()
             raise RewardError(f"{self._module}: the child process ended: {reason}")
-        return line
+        answer = json.loads(reply)
+        if not answer["clean"]:
+            self._stop()
+        endings: list[str] = answer["endings"]
+        return endings
 
     def _last_complaint(self, running: _Running) -> str:
         code = running.process.wait(REPLY_SECONDS)
@@ -135,9 +164,18 @@ class Child:
         running, self._running = self._running, None
         if running is None:
             return
-        running.process.kill()
-        running.process.wait()
-        running.replies.close()
+        running.connection.close()  # the child sees it and ends, and with it all that it started
+        try:
+            running.process.wait(REPLY_SECONDS)
+        except subprocess.TimeoutExpired:
+            running.process.kill()
+            running.process.wait()
         running.complaints.close()
-        with contextlib.suppress(BrokenPipeError):
-            running.requests.close()
+
+
+def _memory(content: bytes = b"") -> int:
+    descriptor = os.memfd_create("trinity")
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

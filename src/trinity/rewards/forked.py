@@ -1,46 +1,91 @@
-"""The child's side of `trinity.rewards.child`: a small server that forks once a request.
+"""The child's side of `trinity.rewards.child`: a small server that forks for every request.
 
-A request is one JSON line on stdin, `{"limits": {...}, "work": {...}}`; the reply is one JSON line on stdout,
-`{"text": what the fork wrote as its result, "ending": "exit" | "cpu" | "wall" | "signal N"}`.
+A request is one message on the socket that is standard input: a JSON header with the limits and the names of the works,
+and for each work two descriptors, its payload and its result. The server never reads a payload: the fork does, so that
+no fork finds in its memory what another was given. The reply is one message, how each fork ended: `exit`, `cpu`, `wall`
+or `signal N`.
 
-Each fork is a session of its own in an empty temporary folder, with limits. It is killed with its process group when it
-ends or runs out of time, so that no request sees anything of another.
+Works of one request run at the same time, each in a fork of its own, and are joined by a socket (`LINK`). The last
+named is the one that is waited for; then all are killed. Each fork is a session in an empty folder, with limits.
+
+This module runs in interpreters other than the project's too: standard library, Python 3.10.
 """
 
+from __future__ import annotations
+
+import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import resource
-import shutil
+import select
 import signal
-import sys
+import socket
 import tempfile
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 STARTED = "started\n"
-RESULT_DESCRIPTOR = 3
-SET_PARENT_DEATH_SIGNAL = 1  # prctl(2)
-LIBC = ctypes.CDLL(None)
+RESULT, LINK = 3, 4
+LIBC = ctypes.CDLL(None, use_errno=True)
+SET_PARENT_DEATH_SIGNAL, SET_DUMPABLE = 1, 4  # prctl(2)
 
 Work = Callable[[Mapping[str, Any]], None]
 
 
-def serve(work: Work) -> None:
-    """Answers requests until stdin closes.
+class Walls:
+    """What surrounds a fork besides its limits: here nothing; the sandbox has more."""
+
+    def own(self, folder: str) -> None:
+        """Called in the server: makes the folder the fork's own."""
+
+    def close(self, folder: str) -> None:
+        """Called in the fork, last of all before its work: from here on it is shut in."""
+
+    def sweep(self, forks: Sequence[int]) -> dict[int, int]:
+        """Called in the server when the work is done: kills what is left, and gives the status of each fork.
+
+        The forks are not waited for before, so that no number of theirs can be another's.
+        """
+        for fork in forks:
+            try:
+                os.killpg(fork, signal.SIGKILL)
+            except ProcessLookupError:  # it did not come as far as to have a group
+                os.kill(fork, signal.SIGKILL)
+        return {fork: os.waitpid(fork, 0)[1] for fork in forks}
+
+    def wipe(self, folders: Sequence[str]) -> None:
+        """Called in the server at the end: removes what the forks can have written."""
+        for folder in folders:
+            empty(folder)
+            os.rmdir(folder)
+
+
+def serve(works: Work | Mapping[str, Work], walls: Walls | None = None) -> None:
+    """Answers requests until the socket closes.
 
     Args:
-        work: Runs in the fork. It calls `begin` when all is set up, so that what fails before is known to be no fault
-            of what is run, and then writes its result with `finish`.
+        works: By name (or one, named `work`), a function of a payload. It runs in the fork, calls `begin` when all is
+            set up, so that what fails before is known to be no fault of what is run, and writes its result with
+            `finish`.
+        walls: What surrounds each fork.
     """
+    by_name = works if isinstance(works, Mapping) else {"work": works}
+    walls = walls or Walls()
     os.environ.clear()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
-        reply = _answer(work, request["work"], request["limits"])
-        sys.stdout.buffer.write(json.dumps(reply).encode() + b"\n")
-        sys.stdout.buffer.flush()
+    LIBC.prctl(SET_DUMPABLE, 0, 0, 0, 0)
+    connection = socket.socket(fileno=0)
+    while True:
+        header, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, 16)
+        if not header:
+            return
+        reply = _answer(by_name, walls, json.loads(header), descriptors, connection)
+        if reply is None:
+            return
+        connection.send(json.dumps(reply).encode())
+        if not reply["clean"]:
+            return
 
 
 def begin() -> None:
@@ -49,44 +94,117 @@ def begin() -> None:
 
 
 def finish(result: bytes) -> None:
-    """Appends to the result."""
-    with open(RESULT_DESCRIPTOR, "wb", closefd=False) as file:
+    """Appends bytes to the result."""
+    with open(RESULT, "wb", closefd=False) as file:
         file.write(result)
 
 
-def _answer(work: Work, task: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, str]:
-    folder = tempfile.mkdtemp(prefix="trinity-")
-    result = os.memfd_create("result")
+def empty(folder: str, kept: Sequence[str] = ()) -> None:
+    """Removes all that is in a folder but what is kept, however deep: what lies two levels down is moved up.
+
+    Raises:
+        OSError: something cannot be removed.
+    """
+    while entries := [entry for entry in os.scandir(folder) if entry.path not in kept]:
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+                continue
+            _open_up(entry.path)
+            for inner in list(os.scandir(entry.path)):
+                if inner.is_dir(follow_symlinks=False):
+                    _open_up(inner.path)
+                    os.rename(inner.path, os.path.join(folder, f".{os.urandom(8).hex()}"))
+                else:
+                    os.unlink(inner.path)
+            os.rmdir(entry.path)
+
+
+def _open_up(folder: str) -> None:
+    with contextlib.suppress(PermissionError):  # root without the right to change modes does not need them either
+        os.chmod(folder, 0o700)
+
+
+def _answer(
+    works: Mapping[str, Work],
+    walls: Walls,
+    request: Mapping[str, Any],
+    descriptors: Sequence[int],
+    connection: socket.socket,
+) -> dict[str, Any] | None:
+    """How each fork ended, and whether nothing is left of them; None if the other side hung up."""
+    names, limits = request["works"], request["limits"]
+    folders: list[str] = []
+    forks: list[int] = []
+    links: tuple[socket.socket | None, ...] = socket.socketpair() if len(names) == 2 else (None, None)
     try:
-        process = os.fork()
-        if process == 0:
-            _run(work, task, limits, folder, result)
-        ending = _end_of(process, limits["wall_seconds"])
-        text = os.pread(result, os.fstat(result).st_size, 0).decode(errors="replace")
-        return {"text": text, "ending": ending}
+        for name, link, payload, result in zip(names, links, descriptors[::2], descriptors[1::2], strict=False):
+            folder = tempfile.mkdtemp(prefix="trinity-")
+            folders.append(folder)
+            walls.own(folder)
+            fork = os.fork()
+            if fork == 0:
+                _live(works[name], walls, limits, folder, payload, result, link)
+            forks.append(fork)
+        for end in links:
+            if end is not None:
+                end.close()
+        connected, in_time = _wait(forks[-1], connection, limits["wall_seconds"])
+        statuses = walls.sweep(forks)
+        endings = [_ending(statuses[fork]) for fork in forks]
+        if not in_time:
+            endings[-1] = "wall"
+        try:
+            walls.wipe(folders)
+            clean = True
+        except OSError:  # this server must not serve again
+            clean = False
+        return {"endings": endings, "clean": clean} if connected else None
     finally:
-        os.close(result)
-        shutil.rmtree(folder, ignore_errors=True)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
-def _run(work: Work, task: Mapping[str, Any], limits: Mapping[str, Any], folder: str, result: int) -> None:
+def _wait(fork: int, connection: socket.socket, wall_seconds: float) -> tuple[bool, bool]:
+    """Until a fork ends, time is up, or the other side hangs up: (still connected, in time)."""
+    ended = os.pidfd_open(fork)
+    try:
+        poll = select.poll()
+        poll.register(ended, select.POLLIN)
+        poll.register(connection, select.POLLRDHUP)
+        events = poll.poll(wall_seconds * 1000)
+        return all(descriptor != connection.fileno() for descriptor, _ in events), bool(events)
+    finally:
+        os.close(ended)
+
+
+def _live(
+    work: Work,
+    walls: Walls,
+    limits: Mapping[str, Any],
+    folder: str,
+    payload: int,
+    result: int,
+    link: socket.socket | None,
+) -> None:
     """The fork's life; never returns."""
     try:
         LIBC.prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         os.setsid()
         os.chdir(folder)
         tempfile.tempdir = folder
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-        if result != RESULT_DESCRIPTOR:
-            os.dup2(result, RESULT_DESCRIPTOR)
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for descriptor in (0, 1, 2):
-            os.dup2(nothing, descriptor)
-        os.closerange(RESULT_DESCRIPTOR + 1, 256)
-        _limit(resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 1)
-        _limit(resource.RLIMIT_AS, limits["memory_bytes"], limits["memory_bytes"])
-        _limit(resource.RLIMIT_FSIZE, limits["file_bytes"], limits["file_bytes"])
-        _limit(resource.RLIMIT_CORE, 0, 0)
+        with open(payload, "rb") as file:
+            task = json.load(file)
+        _place([result] if link is None else [result, link.fileno()])
+        for kind, soft, hard in (
+            (resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 1),
+            (resource.RLIMIT_AS, limits["memory_bytes"], limits["memory_bytes"]),
+            (resource.RLIMIT_FSIZE, limits["file_bytes"], limits["file_bytes"]),
+            (resource.RLIMIT_CORE, 0, 0),
+            (resource.RLIMIT_NPROC, limits["processes"], limits["processes"]),
+        ):
+            _limit(kind, soft, hard)
+        walls.close(folder)
         work(task)
     except BaseException as error:
         finish(f"{type(error).__name__}: {error}".encode(errors="replace"))
@@ -94,31 +212,26 @@ def _run(work: Work, task: Mapping[str, Any], limits: Mapping[str, Any], folder:
         os._exit(0)
 
 
-def _limit(kind: int, soft: int, hard: int) -> None:
+def _place(kept: Sequence[int]) -> None:
+    """Leaves open: nothing on 0, 1, 2, and from 3 on the descriptors kept."""
+    copies = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in kept]
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number, descriptor in enumerate([nothing, nothing, nothing, *copies]):
+        os.dup2(descriptor, number)
+    os.closerange(RESULT + len(kept), 1024)
+
+
+def _limit(kind: int, soft: int | None, hard: int | None) -> None:
+    if soft is None or hard is None:
+        return
     ceiling = resource.getrlimit(kind)[1]
     if ceiling != resource.RLIM_INFINITY:
         soft, hard = min(soft, ceiling), min(hard, ceiling)
     resource.setrlimit(kind, (soft, hard))
 
 
-def _end_of(process: int, wall_seconds: float) -> str:
-    deadline = time.monotonic() + wall_seconds
-    in_time = True
-    # WNOWAIT leaves the process unreaped, so that its group's number cannot be another's when the group is killed.
-    while os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            in_time = False
-            break
-        signal.sigtimedwait({signal.SIGCHLD}, left)
-    try:
-        os.killpg(process, signal.SIGKILL)
-    except ProcessLookupError:  # it did not come as far as to have a group
-        os.kill(process, signal.SIGKILL)
-    status = os.waitpid(process, 0)[1]
-    if not in_time:
-        return "wall"
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        return "cpu" if number == signal.SIGXCPU else f"signal {number}"
-    return "exit"
+def _ending(status: int) -> str:
+    if not os.WIFSIGNALED(status):
+        return "exit"
+    number = os.WTERMSIG(status)
+    return "cpu" if number == signal.SIGXCPU else f"signal {number}"

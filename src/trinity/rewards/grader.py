@@ -1,14 +1,17 @@
 """Which reward reads an item, and a memory of what was graded before."""
 
 from collections.abc import Callable
-from typing import Self
+from typing import Literal, Self
 
+from trinity.config.schema import Sandbox as Section
 from trinity.errors import RewardError
 from trinity.rewards.base import Grade, Reward
 from trinity.rewards.choice import ChoiceReward
 from trinity.rewards.code import CodeReward
 from trinity.rewards.freeform import FreeformReward
 from trinity.rewards.math import MathReward
+from trinity.rewards.reasoning_gym import ReasoningGymReward
+from trinity.rewards.sandbox.runner import Sandbox
 from trinity.types import Item, Response
 
 
@@ -18,15 +21,19 @@ class Grader:
     Close it, or use it as a context manager, to end the child processes of the math and code rewards.
 
     Args:
-        trusted_code: Whether code comes from the simulated pool alone. Code from any other pool is refused.
+        sandbox: Where code runs: the section of params.yaml.
+        mode: robust: the right verdict; official: the verdict that papers report (docs/grading.md).
     """
 
-    def __init__(self, *, trusted_code: bool) -> None:
+    def __init__(self, sandbox: Section, mode: Literal["robust", "official"] = "robust") -> None:
+        self._sandbox = Sandbox(sandbox)
         self._makers: dict[str, Callable[[], Reward]] = {
-            "math": MathReward,
-            "choice": ChoiceReward,
-            "freeform": FreeformReward,
-            "code": lambda: CodeReward(trusted=trusted_code),
+            "math": lambda: MathReward(mode),
+            "choice": lambda: ChoiceReward(mode),
+            "freeform": lambda: FreeformReward(mode),
+            "code": lambda: CodeReward(self._sandbox, mode),
+            "reasoning_gym": ReasoningGymReward,
+            "judge": _judged,
             "recorded": _recorded,
         }
         self._rewards: dict[str, Reward] = {}
@@ -43,10 +50,15 @@ class Grader:
             self._grades[key] = self._reward(item)(item, response)
         return self._grades[key]
 
+    @property
+    def sandbox_level(self) -> str | None:
+        """The level that code ran at; None if none ran."""
+        return self._sandbox.level if "code" in self._rewards else None
+
     def close(self) -> None:
         """Ends the child processes."""
         for reward in self._rewards.values():
-            if isinstance(reward, MathReward | CodeReward):
+            if isinstance(reward, MathReward | CodeReward | ReasoningGymReward):
                 reward.close()
 
     def __enter__(self) -> Self:
@@ -69,3 +81,9 @@ def _recorded() -> Reward:
     from trinity.rewards.recorded import RecordedReward
 
     return RecordedReward()
+
+
+def _judged() -> Reward:
+    raise RewardError(
+        "a judge's points are no reward and are never made one (spec section 0.3.3): mt_bench cannot be trained on"
+    )
