@@ -13,6 +13,7 @@ from trinity.config import Config, parse_config
 from trinity.errors import TrinityError
 from trinity.preflight import missing, require_all
 from trinity.presets import preset_text
+from trinity.rewards.sandbox.levels import best_level
 
 ROOT = Path(__file__).parents[1]
 NO_CLIENT = "missing pool client: pool.kind litellm is not built yet: set pool.kind to simulated or recorded"
@@ -35,11 +36,11 @@ def preset(name: str, **changes: str) -> Config:
     return parse_config(text)
 
 
-def task_line(name: str) -> str:
-    known = "demo_math, demo_choice, demo_freeform, demo_code"
-    return f"missing data: task {name}: its loader is not built yet; available: {known}"
-
-
+SET = "openbmb/RLPR-Train-Dataset"
+NO_COMMIT = (
+    f"missing data: task rlpr: no commit of {SET} is pinned: set data.revision.rlpr to the 40 digits of one (listed at "
+    f"https://huggingface.co/datasets/{SET}/commits/main), or data.source.rlpr to a copy of rlpr_train.parquet"
+)
 OWN_PROMPTS = (Path(__file__).parents[1] / "src/trinity/roles/prompts.yaml").read_bytes()
 MODEL = f"missing model {ABSENT}: run `hf download {ABSENT}` once while connected"
 
@@ -50,15 +51,18 @@ def test_the_demo_lacks_nothing() -> None:
 
 
 def test_all_that_openrouter_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trinity.rewards.sandbox.levels.missing", lambda level: "not on this machine")
+    monkeypatch.setattr("trinity.rewards.sandbox.levels.best_level", best_level.__wrapped__)
     config = preset("openrouter", device="cuda:99")
     lines = missing(config)
     key = "missing key OPENROUTER_API_KEY: export OPENROUTER_API_KEY=... in the shell that runs dvc"
     device = lines.pop(3)
     assert device.startswith("missing device cuda:99: ")
     assert device.endswith(" CUDA devices are visible: set slm.device to auto or cpu")
-    tasks = [task_line(name) for name in config.tasks]
-    sandbox = "missing sandbox: not built yet, and code of a real pool runs nowhere else: leave out livecodebench"
-    assert lines == [NO_CLIENT, key, MODEL, *tasks, sandbox]
+    sandbox = lines.pop()
+    assert sandbox.startswith("missing sandbox: no sandbox, and code from a model runs nowhere else: bwrap: not on this ")
+    assert lines == [NO_CLIENT, key, MODEL, NO_COMMIT]
+    lines.append(sandbox)
     with pytest.raises(TrinityError) as refused:
         require_all(config)
     assert str(refused.value).split("\n") == missing(config)
@@ -67,7 +71,7 @@ def test_all_that_openrouter_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_local_servers_need_no_key() -> None:
-    assert missing(preset("local")) == [NO_CLIENT, MODEL, task_line("math500")]
+    assert missing(preset("local")) == [NO_CLIENT, MODEL]
 
 
 def test_an_agent_without_a_model() -> None:
@@ -141,9 +145,12 @@ def test_the_doctor_tells_all_and_fails(
         (
             preset_text("demo"),
             0,
-            ["nothing is missing: demo_math, demo_choice, demo_freeform, demo_code on the simulated pool"],
+            [
+                "nothing is missing: demo_math, demo_choice, demo_freeform, demo_code on the simulated pool; "
+                f"sandbox: {best_level(('bwrap', 'landlock'))}"
+            ],
         ),
-        (preset_text("local").replace("Qwen/Qwen3-0.6B", ABSENT), 1, [NO_CLIENT, MODEL, task_line("math500")]),
+        (preset_text("local").replace("Qwen/Qwen3-0.6B", ABSENT), 1, [NO_CLIENT, MODEL]),
     ):
         Path("params.yaml").write_text(text, encoding="utf-8")
         with pytest.raises(SystemExit) as end:
@@ -159,5 +166,5 @@ def test_a_stage_checks_before_it_works(stage: list[str], tmp_path: Path) -> Non
     command = [sys.executable, str(ROOT / "stages" / stage[0]), *stage[1:]]
     done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines() == [NO_CLIENT, MODEL, task_line("math500")]
+    assert done.stderr.splitlines() == [NO_CLIENT, MODEL]
     assert [path.name for path in tmp_path.iterdir()] == ["params.yaml"]

@@ -7,11 +7,10 @@ from pathlib import Path
 from trinity.config import Config
 from trinity.errors import TrinityError
 from trinity.roles.prompts import load_prompts
-from trinity.tasks.registry import get_task
+from trinity.tasks.registry import GENERATORS, get_task, known_tasks
 
 KEY_BY_PROVIDER = {"openrouter": "OPENROUTER_API_KEY", "openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
-OUTCOMES, ROLES = "data/outcomes", "src/trinity/roles"
-CODE_TASKS = ("demo_code", "livecodebench", "bigcodebench")
+OUTCOMES, SOURCES, ROLES = "data/outcomes", "data/sources", "src/trinity/roles"
 
 
 def require_all(config: Config) -> None:
@@ -72,12 +71,19 @@ def _device(config: Config) -> Iterator[str]:
 
 
 def _data(config: Config) -> Iterator[str]:
+    yield from _settings_of_tasks(config)
     for name in config.tasks:
         try:
-            get_task(config, name)
+            task = get_task(config, name)
         except TrinityError as error:
             yield f"missing data: {error}"
             continue
+        if task.evaluation_only:
+            yield (
+                f"missing training questions: task {name}: for evaluation only: cannot be trained on; the transfer "
+                "stage that evaluates it is not built yet; its split can be made with "
+                f"`python stages/split.py --task {name}`: leave it out of tasks"
+            )
         table = config.data.outcomes.get(name)
         if table is None:
             continue
@@ -86,7 +92,21 @@ def _data(config: Config) -> Iterator[str]:
         elif not _watched(table.path, OUTCOMES):
             yield f"missing watch on {table.path}: move it into {OUTCOMES}, or a change of it would go unseen"
         else:
-            yield from _unreadable(get_task(config, name).load)
+            yield from _unreadable(task.load)
+
+
+def _settings_of_tasks(config: Config) -> Iterator[str]:
+    """What `data` says of a task that there is not, or of a file that is not there."""
+    known = known_tasks(config)
+    for section in ("caps", "source", "revision", "decontaminate"):
+        for name in getattr(config.data, section):
+            if name not in known and not name.startswith(GENERATORS):
+                yield f"missing task {name}: data.{section}: no such task; available: {', '.join(known)}"
+    for name, path in config.data.source.items():
+        if not Path(path).exists():
+            yield f"missing data {path}: put the file or folder there, or take data.source.{name} out"
+        elif not Path(path).absolute().is_relative_to(Path(SOURCES).absolute()):
+            yield f"missing watch on {path}: move or link it into {SOURCES}, or a change of it would go unseen"
 
 
 def _prompts(config: Config) -> Iterator[str]:
@@ -115,6 +135,27 @@ def _watched(path: str, folder: str) -> bool:
 
 
 def _sandbox(config: Config) -> Iterator[str]:
-    code = [name for name in config.tasks if name in CODE_TASKS and name not in config.data.outcomes]
-    if code and config.pool.kind == "litellm":
-        yield f"missing sandbox: not built yet, and code of a real pool runs nowhere else: leave out {', '.join(code)}"
+    try:
+        sandbox_level(config)
+    except TrinityError as error:
+        yield f"missing sandbox: {error}"
+
+
+def sandbox_level(config: Config) -> str | None:
+    """The level that code of the tasks runs at; None if no task has code.
+
+    Raises:
+        RewardError: no level of params.yaml holds on this machine.
+    """
+    if not any(_reward(config, name) == "code" for name in config.tasks):
+        return None
+    from trinity.rewards.sandbox.levels import best_level
+
+    return best_level(tuple(config.sandbox.levels))
+
+
+def _reward(config: Config, name: str) -> str | None:
+    try:
+        return get_task(config, name).reward
+    except TrinityError:  # told above
+        return None

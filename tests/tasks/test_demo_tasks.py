@@ -2,6 +2,7 @@ from collections import Counter
 
 import pytest
 
+from sandboxes import SANDBOX
 from trinity.rewards.grader import Grader
 from trinity.tasks.demo.freeform import roman_numeral
 from trinity.tasks.demo.task import HELD_OUT, ITEMS, KINDS, RELEASES, DemoTask
@@ -18,7 +19,7 @@ def everything(name: str, seed: int = 0) -> list[Item]:
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_graders_give_what_the_texts_promise(name: str, seed: int) -> None:
-    with Grader(trusted_code=True) as grader:
+    with Grader(SANDBOX) as grader:
         for item in everything(name, seed):
             for kind, value in (("right", 1), ("wrong", 0), ("malformed", 0)):
                 grade = grader.grade(item, Response(item.extra[kind], "stop", 1, 1))
@@ -26,17 +27,12 @@ def test_the_graders_give_what_the_texts_promise(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_malformed_is_no_answer_and_wrong_is_one(name: str) -> None:
-    none = {
-        "demo_math": "no boxed answer",
-        "demo_choice": "no letter stated",
-        "demo_freeform": "no answer line",
-        "demo_code": "no program",
-    }[name]
-    with Grader(trusted_code=True) as grader:
+def test_malformed_and_wrong_are_graded_0(name: str) -> None:
+    with Grader(SANDBOX) as grader:
         for item in everything(name):
-            assert grader.grade(item, Response(item.extra["malformed"], "stop", 1, 1)).reason == none
-            assert grader.grade(item, Response(item.extra["wrong"], "stop", 1, 1)).reason != none
+            for kind in ("malformed", "wrong"):
+                assert grader.grade(item, Response(item.extra[kind], "stop", 1, 1)).value == 0
+            assert len(set(item.extra.values())) == len(item.extra)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,8 +17,9 @@ from trinity.types import SPLITS, Item, Split
 DEMO = DemoTask("demo_code", 0).load()
 
 
-def data(seed: int = 0, **caps: int) -> Data:
-    return Data.model_validate({"seed": seed, **caps})
+def data(seed: int = 0, own: dict[str, dict[str, int | None]] | None = None, **caps: int) -> Data:
+    settings = {"caps": own or {}, "outcomes": {}, "source": {}, "revision": {}, "decontaminate": []}
+    return Data.model_validate({"seed": seed, **settings, **caps})
 
 
 def made(number: int, **changes: Any) -> Item:
@@ -66,6 +67,45 @@ def test_the_manifest_says_what_was_used(tmp_path: Path) -> None:
     assert sum(manifest["domains"]["train"].values()) == 10
     assert manifest["sha256"]["train"] == hashlib.sha256((tmp_path / "train.jsonl").read_bytes()).hexdigest()
     assert manifest["provenance"] == DEMO.provenance
+    assert (manifest["duplicates"], manifest["evaluation_only"]) == (None, False)
+
+
+def test_the_manifest_keeps_the_counts_of_duplicates(tmp_path: Path) -> None:
+    write_splits(tmp_path, "toy", toy(), data(), {"removed": {"train": 3}})
+    assert read_manifest(tmp_path)["duplicates"] == {"removed": {"train": 3}}
+
+
+def test_the_lower_of_two_caps_counts(tmp_path: Path) -> None:
+    own: dict[str, dict[str, int | None]] = {
+        "demo_code": {"train": 12, "valid": None, "test": 9},
+        "other": {"train": 1, "valid": 1, "test": 1},
+    }
+    sizes = write_splits(tmp_path, "demo_code", DEMO, data(own=own, n_train=20, n_test=5))
+    assert sizes == {"train": 12, "valid": 48, "test": 5}
+    assert sizes == read_manifest(tmp_path)["sizes"]
+    both = cap_splits("demo_code", DEMO, data(own={"demo_code": {"train": 7, "valid": None, "test": None}}))
+    assert both.items == cap_splits("demo_code", DEMO, data(n_train=7)).items
+
+
+def test_a_task_for_evaluation_has_a_test_split_alone(tmp_path: Path) -> None:
+    given = toy(train=[], valid=[])
+    with pytest.raises(DataError, match="split train is empty"):
+        write_splits(tmp_path, "toy", given, data())
+    with pytest.raises(DataError, match="split test is empty"):
+        write_splits(tmp_path, "toy", toy(train=[], valid=[], test=[]), data(), evaluation_only=True)
+    write_splits(tmp_path, "toy", given, data(), evaluation_only=True)
+    assert [read_split(tmp_path, split) for split in SPLITS] == [[], [], [made(3)]]
+    assert read_manifest(tmp_path)["evaluation_only"] is True
+    (tmp_path / "test.jsonl").write_bytes(b"")
+    with pytest.raises(DataError, match="differs from"):
+        read_split(tmp_path, "test")
+
+
+def test_an_emptied_split_is_refused(tmp_path: Path) -> None:
+    write_splits(tmp_path, "toy", toy(), data())
+    (tmp_path / "train.jsonl").write_bytes(b"")
+    with pytest.raises(DataError, match=r"train\.jsonl: row 1: not JSON"):
+        read_split(tmp_path, "train")
 
 
 @given(st.integers(1, 120), st.integers(1, 120), st.integers(0, 5))

@@ -16,11 +16,21 @@ class Splits:
 
 
 class Task(Protocol):
-    """A benchmark: a name and the items of its three splits, before the caps of `data.n_*`."""
+    """A benchmark: a name and the items of its three splits, before duplicates are removed and the caps hold."""
 
     @property
     def name(self) -> str:
         """As in params.yaml."""
+        ...
+
+    @property
+    def reward(self) -> str:
+        """Which grader reads the answers."""
+        ...
+
+    @property
+    def evaluation_only(self) -> bool:
+        """Whether it has a test split alone, so that nothing can be trained on it."""
         ...
 
     def load(self) -> Splits:

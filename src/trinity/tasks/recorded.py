@@ -1,6 +1,5 @@
 """An outcome table as a task: real questions whose reward is what each model is known to have scored."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,12 +7,11 @@ from typing import Any
 
 from trinity.config.schema import OutcomeTable
 from trinity.errors import DataError
-from trinity.rng import uniform
 from trinity.tasks.base import Splits
+from trinity.tasks.files import sha256_of
+from trinity.tasks.holdout import places
 from trinity.tasks.outcomes import OutcomeRow, read_outcomes, require_scores
 from trinity.types import SPLITS, Item, Split
-
-HELD_OUT = 0.2
 
 
 class OutcomeTask:
@@ -26,6 +24,9 @@ class OutcomeTask:
     Attributes:
         name: As in params.yaml.
     """
+
+    reward = "recorded"
+    evaluation_only = False
 
     def __init__(self, name: str, table: OutcomeTable, agents: Sequence[str], seed: int) -> None:
         self.name = name
@@ -54,7 +55,7 @@ class OutcomeTask:
         provenance: dict[str, Any] = {
             "source": "recorded outcomes",
             "path": str(self._path),
-            "sha256": _sha256(self._path),
+            "sha256": sha256_of(self._path),
             "split": "by the table" if rows[0].split else "holdout",
             "kinds": dict(sorted(Counter(row.task for row in rows).items())),
             "rows_used": len(rows),
@@ -75,18 +76,10 @@ class OutcomeTask:
         return [row for row in table if row.task in self._kinds]
 
     def _split(self, rows: list[OutcomeRow]) -> dict[str, Split]:
-        ranked = sorted(rows, key=lambda row: (uniform("outcome split", self._seed, self.name, row.id), row.id))
-        if rows[0].split is None:
-            cut = round(HELD_OUT * len(ranked))
-            test, rest = ranked[:cut], ranked[cut:]
-        else:
-            test = [row for row in ranked if row.split == "test"]
-            rest = [row for row in ranked if row.split == "train"]
-        cut = round(HELD_OUT * len(rest))
-        place: dict[str, Split] = {row.id: "test" for row in test}
-        place |= {row.id: "valid" for row in rest[:cut]}
-        place |= {row.id: "train" for row in rest[cut:]}
-        return place
+        by_table = rows[0].split is not None
+        test = [row.id for row in rows if row.split == "test"] if by_table else None
+        rest = [row.id for row in rows if row.split != "test"]
+        return places("outcome split", self._seed, self.name, rest, test=test)
 
     def _item(self, row: OutcomeRow) -> Item:
         extra: dict[str, Any] = {"scores": {agent: row.scores[agent] for agent in self._agents}}
@@ -103,8 +96,3 @@ class OutcomeTask:
             reference=row.reference,
             extra=extra,
         )
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()

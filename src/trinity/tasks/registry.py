@@ -1,26 +1,44 @@
 """From a task's name in params.yaml to the task."""
 
-from trinity.config.schema import Config
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+from trinity.config.schema import Config, Data
 from trinity.errors import DataError
 from trinity.tasks.base import Task
 from trinity.tasks.demo.task import KINDS, DemoTask
+from trinity.types import Item
 
-# The spec's benchmarks (sections 6.1, 6.2), named so that asking for one says what is missing.
-BENCHMARKS = (
-    "math500", "mmlu", "rlpr", "livecodebench", "aime2025", "bigcodebench", "mt_bench", "gpqa_diamond",
-)  # fmt: skip
+# Name -> module below trinity.tasks and its class, which takes the section `data`. A new benchmark is one line more.
+BENCHMARKS: Mapping[str, str] = {
+    "math500": "math500:Math500",
+    "mmlu": "mmlu:Mmlu",
+    "rlpr": "rlpr:Rlpr",
+    "livecodebench": "livecodebench:LiveCodeBench",
+    "aime2025": "aime2025:Aime2025",
+    "bigcodebench": "bigcodebench:BigCodeBench",
+    "bigcodebench_hard": "bigcodebench:BigCodeBenchHard",
+    "mt_bench": "mt_bench:MtBench",
+    "gpqa_diamond": "gpqa_diamond:GpqaDiamond",
+    "gsm8k": "gsm8k:Gsm8k",
+    "humaneval": "humaneval:HumanEval",
+    "mbpp": "mbpp:Mbpp",
+}
+# Any generator of the optional library reasoning-gym is a task: reasoning_gym.leg_counting.
+GENERATORS = "reasoning_gym."
 
 
 def known_tasks(config: Config) -> tuple[str, ...]:
-    """Names that `get_task` takes: the demo's tasks and those with a table of recorded outcomes."""
-    return (*KINDS, *(name for name in config.data.outcomes if name not in KINDS))
+    """Names that `get_task` takes: the demo's tasks, the benchmarks, and those with a table of recorded outcomes."""
+    own = (*KINDS, *BENCHMARKS)
+    return (*own, *(name for name in config.data.outcomes if name not in own))
 
 
 def get_task(config: Config, name: str) -> Task:
-    """The task of a name; nothing is read or generated yet.
+    """The task of a name; nothing is read or generated yet. A table of outcomes may bear the name of a benchmark.
 
     Raises:
-        DataError: no task has this name, or two have.
+        DataError: no task has this name, two have, or it lacks a setting.
     """
     table = config.data.outcomes.get(name)
     if table is not None:
@@ -31,5 +49,29 @@ def get_task(config: Config, name: str) -> Task:
         return OutcomeTask(name, table, config.agents, config.data.seed)
     if name in KINDS:
         return DemoTask(name, config.data.seed)
-    problem = "its loader is not built yet" if name in BENCHMARKS else "no such task"
-    raise DataError(f"task {name}: {problem}; available: {', '.join(known_tasks(config))}")
+    if name in BENCHMARKS:
+        module, _, loader = BENCHMARKS[name].partition(":")
+        make: Callable[[Data], Task] = getattr(import_module(f"trinity.tasks.{module}"), loader)
+        return make(config.data)
+    if name.startswith(GENERATORS):
+        from trinity.tasks.reasoning_gym import ReasoningGymTask
+
+        return ReasoningGymTask(name, config.data)
+    raise DataError(f"task {name}: no such task; available: {', '.join(known_tasks(config))}, {GENERATORS}NAME")
+
+
+def evaluation_sets(config: Config, task: str) -> dict[str, tuple[Item, ...]]:
+    """By name, the test items of the tasks in `data.decontaminate`, but for the task itself.
+
+    Raises:
+        DataError: one of them cannot be loaded.
+    """
+    sets = {}
+    for name in config.data.decontaminate:
+        if name == task:
+            continue
+        try:
+            sets[name] = get_task(config, name).load().items["test"]
+        except DataError as error:
+            raise DataError(f"data.decontaminate: {error}") from None
+    return sets

@@ -6,11 +6,12 @@ The manifest's presence means that a folder is complete; its checksums, that nob
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from trinity.config.schema import Data
+from trinity.config.schema import Caps, Data
 from trinity.errors import DataError
 from trinity.rng import shuffled
 from trinity.tasks.base import Splits
@@ -27,8 +28,13 @@ def splits_directory(task: str) -> Path:
 
 
 def cap_splits(task: str, splits: Splits, data: Data) -> Splits:
-    """At most `data.n_train`, `n_valid`, `n_test` items by a draw keyed by seed, task and split; their order stays."""
-    caps = {"train": data.n_train, "valid": data.n_valid, "test": data.n_test}
+    """At most `data.n_SPLIT` and `data.caps[task]` items by a draw keyed by seed, task and split; their order stays."""
+    own = data.caps.get(task, Caps(train=None, valid=None, test=None))
+    caps = {
+        "train": _lower(data.n_train, own.train),
+        "valid": _lower(data.n_valid, own.valid),
+        "test": _lower(data.n_test, own.test),
+    }
     kept: dict[Split, tuple[Item, ...]] = {}
     for split in SPLITS:
         items = splits.items[split]
@@ -37,14 +43,34 @@ def cap_splits(task: str, splits: Splits, data: Data) -> Splits:
     return Splits(kept, splits.provenance)
 
 
-def write_splits(directory: Path, task: str, splits: Splits, data: Data) -> None:
+def write_splits(
+    directory: Path,
+    task: str,
+    splits: Splits,
+    data: Data,
+    duplicates: Mapping[str, Any] | None = None,
+    *,
+    evaluation_only: bool = False,
+) -> dict[str, int]:
     """Caps the splits and writes `train.jsonl`, `valid.jsonl`, `test.jsonl` and the manifest.
 
+    Args:
+        directory: Where to; it is made.
+        task: Name of the task.
+        splits: What is left after duplicates are removed.
+        data: The section `data` of params.yaml: seed and caps.
+        duplicates: What was counted and removed (`trinity.tasks.duplicates`), for the manifest.
+        evaluation_only: The task has a test split alone.
+
+    Returns:
+        The number of items written, by split.
+
     Raises:
-        DataError: a split is empty, two items have one id, or a text is no Unicode.
+        DataError: a split is empty (of a task for evaluation only: test is), two items have one id, or a text is no
+            Unicode.
     """
     kept = cap_splits(task, splits, data)
-    _check(task, kept)
+    _check(task, kept, evaluation_only)
     directory.mkdir(parents=True, exist_ok=True)
     manifest = directory / MANIFEST
     manifest.unlink(missing_ok=True)
@@ -53,17 +79,21 @@ def write_splits(directory: Path, task: str, splits: Splits, data: Data) -> None
         content = b"".join(_line(item) for item in kept.items[split])
         _file(directory, split).write_bytes(content)
         checksums[split] = hashlib.sha256(content).hexdigest()
+    sizes: dict[str, int] = {split: len(kept.items[split]) for split in SPLITS}
     description = {
         "task": task,
+        "evaluation_only": evaluation_only,
         "seed": data.seed,
-        "sizes": {split: len(kept.items[split]) for split in SPLITS},
+        "sizes": sizes,
         "sizes_before_caps": {split: len(splits.items[split]) for split in SPLITS},
         "domains": {split: Counter(item.domain for item in kept.items[split]) for split in SPLITS},
         "sha256": checksums,
+        "duplicates": duplicates,
         "provenance": splits.provenance,
     }
     text = json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     manifest.write_text(text, encoding="utf-8")
+    return sizes
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
@@ -100,7 +130,10 @@ def read_split(directory: Path, split: Split) -> list[Item]:
         raise DataError(f"{path}: cannot be read: {error.strerror}: make the splits again") from None
     items: dict[str, Item] = {}
     # Not splitlines(): a question may hold other line separators.
-    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n"), 1):
+    lines = content.removesuffix(b"\n").split(b"\n")
+    if not content and manifest.get("evaluation_only"):
+        lines = []
+    for number, line in enumerate(lines, 1):
         where = f"{path}: row {number}"
         item = _item(line, where)
         if item.id in items:
@@ -153,10 +186,15 @@ def _empty(reference: Any) -> bool:
     return reference is None or (isinstance(reference, str | list | dict) and not reference) or str(reference).isspace()
 
 
-def _check(task: str, splits: Splits) -> None:
+def _lower(first: int | None, second: int | None) -> int | None:
+    caps = [cap for cap in (first, second) if cap is not None]
+    return min(caps) if caps else None
+
+
+def _check(task: str, splits: Splits, evaluation_only: bool) -> None:
     taken: dict[str, Split] = {}
     for split in SPLITS:
-        if not splits.items[split]:
+        if not splits.items[split] and (split == "test" or not evaluation_only):
             raise DataError(f"task {task}: split {split} is empty")
         for item in splits.items[split]:
             if item.id in taken:

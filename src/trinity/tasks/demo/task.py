@@ -48,9 +48,12 @@ class DemoTask:
         name: As in params.yaml; one of `KINDS`.
     """
 
+    evaluation_only = False
+
     def __init__(self, name: str, seed: int) -> None:
         self.name = name
         self._kind = KINDS[name]
+        self.reward = self._kind.reward
         self._seed = seed
 
     def load(self) -> Splits:
