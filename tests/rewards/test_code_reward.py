@@ -6,7 +6,7 @@ import pytest
 
 from sandboxes import SANDBOX
 from trinity.errors import RewardError
-from trinity.rewards.code import CodeReward, same_output
+from trinity.rewards.code import CodeReward, pack_tests, same_output
 from trinity.rewards.sandbox.runner import Sandbox
 from trinity.types import Item, Response
 
@@ -123,6 +123,12 @@ def test_no_tests_are_no_pass(reward: CodeReward) -> None:
         grade(reward, {"function": None, "tests": []}, "print(1)")
     with pytest.raises(RewardError, match="'one' of t: no tests"):
         grade(reward, {"prelude": "", "names": ["f"], "checks": ""}, "f = 1")
+
+
+def test_packed_tests_are_the_same_tests(reward: CodeReward) -> None:
+    packed = {**ADD, "tests": pack_tests(ADD["tests"])}
+    assert grade(reward, packed, "def add(a, b): return a + b") == 1
+    assert grade(reward, packed, "def add(a, b): return a - b") == 0
 
 
 def test_names_that_livecodebench_imports_are_there(reward: CodeReward) -> None:

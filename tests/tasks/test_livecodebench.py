@@ -11,6 +11,7 @@ import pytest
 
 from trinity.config.schema import Data
 from trinity.errors import DataError
+from trinity.rewards.code import unpack_tests
 from trinity.tasks.livecodebench import V1_IDS, V6_IDS, LiveCodeBench
 
 CASES = json.dumps([{"input": "1", "output": "2", "testtype": "stdin"}])
@@ -101,7 +102,7 @@ def test_a_script_is_told_of_standard_input_and_a_method_of_its_starter_code(tmp
     script = task(tmp_path).question(problem("a"), "f")
     assert "standard input" in script.prompt
     assert script.reference["function"] is None
-    assert len(script.reference["tests"]) == 2
+    assert len(unpack_tests(script.reference["tests"])) == 2
     starter = "class Solution:\n    def add(self, n: int) -> int:\n        "
     method = task(tmp_path).question(problem("b", starter_code=starter, metadata='{"func_name": "add"}'), "f")
     assert f"```python\n{starter.strip()}\n```" in method.prompt

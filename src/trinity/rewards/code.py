@@ -4,14 +4,16 @@ An item's reference has one of three forms:
 
 1. `{"function": name or null, "tests": [{"input": text, "output": text}, ...]}` (LiveCodeBench): with a name, the input
    holds the arguments as JSON values, one a line, and the output a JSON value; without, they are stdin and stdout.
-   Outputs are compared out here, by LiveCodeBench's rules.
+   Outputs are compared out here, by LiveCodeBench's rules. The tests may be packed (`pack_tests`).
 2. `{"prelude": source, "names": [...], "checks": source}` (HumanEval, MBPP): asserts that call the program from another
    process.
 3. `{"unittest": source, "prefix": source, "entry_point": name}` (BigCodeBench): a unittest module in the program's own
    interpreter.
 """
 
+import base64
 import json
+import zlib
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
@@ -26,6 +28,17 @@ def same_output(output: str, expected: str) -> bool:
     """Whether two standard outputs agree: line by line when stripped, as text or as lists of decimal numbers."""
     lines, wanted = ([line.strip() for line in text.strip().split("\n")] for text in (output, expected))
     return len(lines) == len(wanted) and all(map(_same_line, lines, wanted))
+
+
+def pack_tests(tests: list[dict[str, str]]) -> str:
+    """Tests as a short text: LiveCodeBench's fill gigabytes as they are."""
+    return base64.b64encode(zlib.compress(json.dumps(tests).encode(), 6)).decode()
+
+
+def unpack_tests(packed: str) -> list[dict[str, str]]:
+    """What `pack_tests` packed."""
+    tests: list[dict[str, str]] = json.loads(zlib.decompress(base64.b64decode(packed)))
+    return tests
 
 
 class CodeReward:
@@ -53,6 +66,8 @@ class CodeReward:
             tests, name = _given(item, "checks"), next(iter(reference["names"]), None)
         else:
             tests, name = _given(item, "tests"), reference["function"]
+            if isinstance(tests, str):
+                tests = unpack_tests(tests)
         program = program_in(response.text, self._mode, name)
         if not program.strip():
             return Grade(0.0, "no program")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trinity.errors import DataError
+from trinity.rewards.code import pack_tests
 from trinity.tasks.benchmark import Benchmark, Question
 from trinity.tasks.fields import text, text_or_whole, texts
 from trinity.tasks.files import is_data_file
@@ -97,7 +98,7 @@ class LiveCodeBench(Benchmark):
         return Question(
             stem=stem,
             prompt=f"{stem.strip()}\n\n{asked}\n\n{PROGRAM_FORM}",
-            reference=reference,
+            reference={**reference, "tests": pack_tests(reference["tests"])},
             domain=text(row, "difficulty", where),
             id=identity,
             extra=extra,
