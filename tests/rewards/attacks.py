@@ -233,6 +233,8 @@ def the_kernel(sandbox: Sandbox) -> None:
     outcomes = tried(
         sandbox,
         "libc = ctypes.CDLL(None, use_errno=True); assert libc.unshare(0x10000000) == 0",
+        "assert libc.syscall(435, ctypes.create_string_buffer(88), 88) >= 0",
+        "assert libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0) >= 0",
         "assert libc.mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0",
         "assert libc.chroot(b'.') == 0",
         "assert libc.shmget(0, 4096, 0o1600) >= 0",
@@ -388,6 +390,23 @@ def hunting(token: str) -> str:
 
 def found_in_memory(sandbox: Sandbox, token: str) -> str:
     return output(sandbox, hunting(token) + "\nprint(found())").strip()
+
+
+@attack
+def the_network_from_unittest(sandbox: Sandbox) -> None:
+    """BigCodeBench's items may make sockets where a namespace holds nothing to reach by them."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
+        tcp.bind(("127.0.0.1", 0))
+        tcp.listen()
+        reach = "import socket, unittest\nclass TestCases(unittest.TestCase):\n    def test_a(self):\n"
+        reach += "        with self.assertRaises(OSError): {}"
+        for statement in (
+            f"socket.create_connection({tcp.getsockname()!r}, 1)",
+            "socket.socket(40, socket.SOCK_STREAM)",
+            "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+            "socket.create_connection(('192.0.2.1', 80), 1)",
+        ):
+            assert sandbox.unittest("", reach.format(statement)).finished, statement
 
 
 @attack

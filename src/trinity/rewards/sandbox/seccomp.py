@@ -12,12 +12,14 @@ from collections.abc import Iterable
 from trinity.rewards.forked import LIBC
 
 # (x86_64, aarch64); None: the machine has no such call.
-CALLS: dict[str, tuple[int | None, int | None]] = {
-    # reaching others: sockets, their memory, their descriptors, their priority
+SOCKETS: dict[str, tuple[int, int]] = {
     "socket": (41, 198),
     "connect": (42, 203),
     "bind": (49, 200),
     "listen": (50, 201),
+}
+CALLS: dict[str, tuple[int | None, int | None]] = {
+    # reaching others: their memory, their descriptors, their priority
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
@@ -120,6 +122,7 @@ ONLY_SELF: dict[str, tuple[int, int]] = {
 SIGNALS = {"kill": (62, 129), "tgkill": (234, 131)}
 CLONE, CLONE3, SOCKETPAIR = (56, 220), (435, 435), (53, 199)
 NEW_NAMESPACE, CLONE_THREAD, SOCK_STREAM = 0x7E020000, 0x00010000, 1
+FAMILIES = (1, 2, 10)  # Unix, IPv4, IPv6
 
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 NUMBER, ARCHITECTURE, FIRST, SECOND = 0, 4, 16, 24  # offsets in struct seccomp_data, low words of the arguments
@@ -135,16 +138,17 @@ def available() -> bool:
     return platform.machine() in ARCHITECTURES
 
 
-def shut(*, alone: bool = False) -> None:
+def shut(*, alone: bool = False, sockets: bool = False) -> None:
     """Sets the filter; nothing can take it off.
 
     Args:
         alone: No namespace keeps this process apart: it may start no other, signal no other, change no file's rights.
+        sockets: Sockets may be made: a namespace holds no network but their own.
 
     Raises:
         OSError: the kernel refuses.
     """
-    program = _filter(os.getpid(), alone)
+    program = _filter(os.getpid(), alone, sockets)
     code = b"".join(struct.pack("HBBI", *instruction) for instruction in program)
     buffer = ctypes.create_string_buffer(code, len(code))
     header = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(buffer)))
@@ -152,7 +156,7 @@ def shut(*, alone: bool = False) -> None:
         raise OSError(ctypes.get_errno(), "seccomp")
 
 
-def _filter(process: int, alone: bool) -> list[Instruction]:
+def _filter(process: int, alone: bool, sockets: bool) -> list[Instruction]:
     machine, architecture = ARCHITECTURES[platform.machine()]
     refuse = (RETURN, 0, 0, FAIL | errno.EPERM)
     program: list[Instruction] = [
@@ -171,12 +175,16 @@ def _filter(process: int, alone: bool) -> list[Instruction]:
                 program.extend(verdict)
 
     answer(CALLS.values(), refuse)
+    if sockets:  # the families that a network namespace holds; others reach the machine (vsock, netlink)
+        tests = [(EQUAL, len(FAMILIES) - number, 0, family) for number, family in enumerate(FAMILIES)]
+        answer([SOCKETS["socket"]], (LOAD, 0, 0, FIRST), *tests, refuse, (RETURN, 0, 0, ALLOW))
+    else:
+        answer(SOCKETS.values(), refuse)
+        # a pair of datagram sockets could send elsewhere than to each other
+        stream = (LOAD, 0, 0, SECOND), (AND, 0, 0, 0xF), (EQUAL, 0, 1, SOCK_STREAM), (RETURN, 0, 0, ALLOW), refuse
+        answer([SOCKETPAIR], *stream)
     # glibc falls back to clone, whose flags a filter can read
     answer([CLONE3], (RETURN, 0, 0, FAIL | errno.ENOSYS))
-    # a pair of datagram sockets could send elsewhere than to each other
-    answer(
-        [SOCKETPAIR], (LOAD, 0, 0, SECOND), (AND, 0, 0, 0xF), (EQUAL, 0, 1, SOCK_STREAM), (RETURN, 0, 0, ALLOW), refuse
-    )
     own = ((LOAD, 0, 0, FIRST), (EQUAL, 1, 0, process), (EQUAL, 0, 1, 0), (RETURN, 0, 0, ALLOW), refuse)
     answer(ONLY_SELF.values(), *own)
     if alone:

@@ -26,12 +26,14 @@ class Namespaces(Walls):
         user: Who the forks become where this server is root: root has no limit on processes.
         wiped: Folders in which a fork can write.
         kept: What stands in them and is no fork's.
+        sockets: A fork may make some; they reach what the namespace holds, which is nothing.
     """
 
-    def __init__(self, user: int | None, wiped: Sequence[str], kept: Sequence[str]) -> None:
+    def __init__(self, user: int | None, wiped: Sequence[str], kept: Sequence[str], sockets: bool) -> None:
         self._user = user
         self._wiped = wiped
         self._kept = kept
+        self._sockets = sockets
 
     def own(self, folder: str) -> None:
         """See `Walls.own`."""
@@ -44,7 +46,7 @@ class Namespaces(Walls):
             os.setgroups([])
             os.setresgid(self._user, self._user, self._user)
             os.setresuid(self._user, self._user, self._user)
-        seccomp.shut()
+        seccomp.shut(sockets=self._sockets)
 
     def sweep(self, forks: Sequence[int]) -> dict[int, int]:
         """See `Walls.sweep`: every process of the namespace but this one."""
@@ -81,7 +83,7 @@ def main() -> None:
     """Serves with the walls that the first argument describes."""
     setup = json.loads(sys.argv[1])
     walls = {
-        "bwrap": lambda: Namespaces(setup["user"], setup["wiped"], setup["kept"]),
+        "bwrap": lambda: Namespaces(setup["user"], setup["wiped"], setup["kept"], setup["unittest"]),
         "landlock": lambda: Landlock(setup["readable"]),
         "unsafe": Walls,
     }[setup["level"]]()
