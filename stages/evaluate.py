@@ -29,6 +29,7 @@ def main() -> None:
         systems = [*trained, *untrained_systems(setting)]
         rows = evaluate(systems, setting.rollouts, setting.test, config.eval.seeds)
         exact = exact_values(setting, trained, choice)
+        sandbox = setting.rollouts.grader.sandbox_level
         sizes = {f"n_{split}": len(getattr(setting, split)) for split in ("train", "valid", "test")}
     directory = Path("data/evaluation") / task
     write_rows(directory / "episodes.csv", rows)
@@ -37,6 +38,8 @@ def main() -> None:
         "simulated": config.simulated,
         "pool": config.pool.kind,
         "encoder": encoder.name,
+        "grading": config.grading.mode,
+        "sandbox": sandbox,
         **sizes,
         "agents": list(config.agents),
         "roles": [role.value for role in config.episode.roles],

@@ -35,10 +35,11 @@ def main() -> None:
         require_items(items_a_candidate(config), items)
     with open_setting(config, config.tasks[0]) as setting:
         features = fit_features(config.head.features, encoder, [item.question for item in setting.train])
+        rewards = {item.reward for items in train.values() for item in items}
         rungs = ordered(
             [
                 *coordinator_rungs(config, encoder, layout, train),
-                *episode_rungs(config, setting, layout, policy_maker(encoder, layout, features)),
+                *episode_rungs(config, setting, layout, policy_maker(encoder, layout, features), rewards),
             ]
         )
         records, failure = climb(rungs, lambda line: print(line, file=sys.stderr))

@@ -89,6 +89,6 @@ def _setting(
     test: Sequence[Item],
     pool: Pool,
 ) -> Setting:
-    grader = stack.enter_context(Grader(trusted_code=config.simulated))
+    grader = stack.enter_context(Grader(config.sandbox, config.grading.mode))
     rollouts = stack.enter_context(Rollouts(pool, grader, make_rules(config), config.run.concurrency))
     return Setting(config, task, train, valid, test, rollouts)

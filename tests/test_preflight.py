@@ -60,7 +60,9 @@ def test_all_that_openrouter_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device.startswith("missing device cuda:99: ")
     assert device.endswith(" CUDA devices are visible: set slm.device to auto or cpu")
     sandbox = lines.pop()
-    assert sandbox.startswith("missing sandbox: no sandbox, and code from a model runs nowhere else: bwrap: not on this ")
+    assert sandbox.startswith(
+        "missing sandbox: no sandbox, and code from a model runs nowhere else: bwrap: not on this "
+    )
     assert lines == [NO_CLIENT, key, MODEL, NO_COMMIT]
     lines.append(sandbox)
     with pytest.raises(TrinityError) as refused:

@@ -53,7 +53,7 @@ def row_of(config: Config, task: str, kind: str, encoder: Encoder) -> str:
     items = get_task(config, task).load().items
     pool = make_pool(config, [item for split in items.values() for item in split])
     with (
-        Grader(trusted_code=False) as grader,
+        Grader(config.sandbox, config.grading.mode) as grader,
         Rollouts(pool, grader, make_rules(config), config.run.concurrency) as rollouts,
     ):
         setting = Setting(config, task, items["train"], items["valid"], items["test"], rollouts)

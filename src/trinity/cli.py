@@ -1,4 +1,7 @@
-"""The command line, `trinity doctor | preset | import-outcomes | headline | bench`; the pipeline is run by dvc."""
+"""The command line, `trinity doctor | preset | import-outcomes | headline | grade | canonical | bench`.
+
+The pipeline is run by dvc.
+"""
 
 import argparse
 import sys
@@ -12,6 +15,8 @@ def main() -> None:
 
 
 def _main() -> None:
+    from trinity.grading.canonical import add_parser as add_canonical
+    from trinity.grading.lines import add_parser as add_grade
     from trinity.tasks.importers.command import add_parser as add_import_outcomes
 
     parser = argparse.ArgumentParser(
@@ -25,6 +30,8 @@ def _main() -> None:
     add_import_outcomes(commands)
     headline = commands.add_parser("headline", help="print the held-out results of the last run")
     headline.set_defaults(run=_headline)
+    add_grade(commands)
+    add_canonical(commands)
     _add_bench(commands)
     args = parser.parse_args()
     sys.exit(args.run(args))

@@ -34,9 +34,10 @@ class Item:
         task: Name of the task, as in params.yaml.
         domain: Subject or kind within the task; never shown to the coordinator.
         question: What the coordinator and the pool read.
-        reward: Which grader reads the answer: math, choice, freeform, code or recorded.
+        reward: Which grader reads the answer: math, choice, freeform, code, judge, reasoning_gym or recorded.
         reference: What the grader compares with; its form is the grader's.
-        extra: What only a simulated or recorded pool reads (texts of a right and a wrong answer, scores by model).
+        extra: What no coordinator and no real pool reads: the bare question (stem), the benchmark's own solution
+            (canonical), what a simulated or recorded pool answers with (texts, scores by model).
     """
 
     id: str

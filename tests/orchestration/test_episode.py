@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sandboxes import SANDBOX
 from trinity.config import load_config
 from trinity.coordinator.fixed import FixedPolicy
 from trinity.orchestration.rollout import Job, Rollouts
@@ -44,7 +45,7 @@ def play(*turns: tuple[Role, str | Response], of: EpisodeRules | None = None) ->
     lines = [text if isinstance(text, Response) else Response(text, "stop", 10, 5) for _, text in turns]
     pool = ScriptedPool(lines)
     decisions = tuple(Decision(index % 2, role) for index, (role, _) in enumerate(turns))
-    with Grader(trusted_code=False) as grader, Rollouts(pool, grader, of or rules(), 1) as rollouts:
+    with Grader(SANDBOX) as grader, Rollouts(pool, grader, of or rules(), 1) as rollouts:
         (episode,) = rollouts.run(FixedPolicy((decisions,)), [Job(ITEM)])
     return episode, pool.asked
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sandboxes import SANDBOX
 from trinity.config import load_config
 from trinity.coordinator.base import Policy, State
 from trinity.coordinator.fixed import FixedPolicy, RandomPolicy
@@ -31,7 +32,7 @@ T, W, V = Role.THINKER, Role.WORKER, Role.VERIFIER
 
 @pytest.fixture(scope="module")
 def grader() -> Iterator[Grader]:
-    with Grader(trusted_code=True) as opened:
+    with Grader(SANDBOX) as opened:
         yield opened
 
 
@@ -153,12 +154,12 @@ class Generous(Grader):
 def test_the_branches_of_the_tree_sum_to_1(last: list[tuple[int, Role]], pool: SimulatedPool) -> None:
     for max_turns in (len(last), 4):
         rules = replace(RULES, max_turns=max_turns)
-        exact = expected_rewards(fixed(*last), ITEMS, pool, Generous(trusted_code=True), rules)
+        exact = expected_rewards(fixed(*last), ITEMS, pool, Generous(SANDBOX), rules)
         np.testing.assert_allclose(exact, 1.0, atol=1e-12)
 
 
 def test_without_a_worker_it_is_0(pool: SimulatedPool) -> None:
-    exact = expected_rewards(fixed((0, V), (1, T), (2, V)), ITEMS, pool, Generous(trusted_code=True), RULES)
+    exact = expected_rewards(fixed((0, V), (1, T), (2, V)), ITEMS, pool, Generous(SANDBOX), RULES)
     np.testing.assert_array_equal(exact, 0.0)
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sandboxes import SANDBOX
 from trinity.config import load_config
 from trinity.config.schema import Simulated
 from trinity.coordinator.fixed import FixedPolicy, RandomPolicy
@@ -60,7 +61,7 @@ class WatchedPool:
 
 @contextmanager
 def opened(pool: Pool, concurrency: int = 16) -> Iterator[Rollouts]:
-    with Grader(trusted_code=True) as grader, Rollouts(pool, grader, RULES, concurrency) as rollouts:
+    with Grader(SANDBOX) as grader, Rollouts(pool, grader, RULES, concurrency) as rollouts:
         yield rollouts
 
 

@@ -55,6 +55,8 @@ def summary(task: str, items: int, simulated: bool, seeds: Sequence[int], roles:
         "simulated": simulated,
         "pool": "simulated" if simulated else "recorded",
         "encoder": "tiny-qwen3",
+        "grading": "robust",
+        "sandbox": "bwrap" if task == "demo_code" else None,
         "n_train": 4 * items,
         "n_valid": items,
         "n_test": items,

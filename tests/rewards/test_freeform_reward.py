@@ -1,3 +1,6 @@
+import time
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,8 +9,8 @@ from trinity.rewards.freeform import FreeformReward, last_answer, normalised
 from trinity.types import Item, Response
 
 
-def grade(gold: str, text: str) -> float:
-    return FreeformReward()(Item("one", "t", "d", "q", "freeform", gold), Response(text, "stop", 1, 1)).value
+def grade(gold: str, text: str, mode: Literal["robust", "official"] = "robust") -> float:
+    return FreeformReward(mode)(Item("one", "t", "d", "q", "freeform", gold), Response(text, "stop", 1, 1)).value
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,20 @@ def grade(gold: str, text: str) -> float:
         ("-0.5", "Answer: -.5"),
         ("1e-3", "Answer: 0.001"),
         ("0", "Answer: 0.0"),
+        ("Paris", "Paris"),
+        ("Paris", "It is easy.\n\nParis."),
+        ("Paris", "<answer>Paris</answer>"),
+        ("Paris", "<answer> no </answer> wait <answer>\nParis\n</answer>"),
+        ("Paris", "So the answer is Paris."),
+        ("the ellipse", "Answer: an ellipse"),
+        ("5", "\\boxed{5}"),
+        ("50400 N", "Answer: 5.04e4 N"),
+        ("50400 N", "Answer: $5.04 \\times 10^{4}$"),
+        ("1.5 km", "Answer: 1500 m"),
+        ("0.103", "Answer: 10.3%"),
+        ("10.3%", "Answer: 0.103"),
+        ("1/3", "Answer: 0.3333"),
+        ("\\frac{1}{4}", "Answer: 0.25"),
     ],
 )
 def test_right(gold: str, text: str) -> None:
@@ -35,8 +52,12 @@ def test_right(gold: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("gold", "text"),
     [
-        ("Paris", "Paris"),
         ("Paris", "Answer: London"),
+        ("1999", "Answer: 2000"),
+        ("5 kg", "Answer: 5 m"),
+        ("5 km", "Answer: 5 m"),
+        ("0.1", "Answer: 1/0"),
+        ("Paris", "<answer>London</answer> Paris"),
         ("Paris", ""),
         ("Paris", "Answer:"),
         ("Paris", "Answer: Paris\nAnswer: London"),
@@ -70,3 +91,30 @@ def test_numbers_within_the_tolerance_are_equal(gold: float, error: float) -> No
 def test_no_answer_line_is_no_answer(text: str) -> None:
     if "answer" not in text.casefold():
         assert last_answer(text) is None
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "value"),
+    [
+        ("Paris", "<think>...</think> <answer>Paris</answer>", 1),
+        ("Paris", "<answer>Paris</answer> <answer>Paris</answer>", 0),
+        ("Paris", "<answer>Paris", 0),
+        ("Paris", "</answer>Paris<answer>", 0),
+        ("Paris", "Answer: Paris", 1),
+        ("Paris", "Paris", 0),
+        ("Paris", "The answer is Paris", 0),
+        ("1999", "Answer: 2000", 1),
+        ("100", "Answer: 100.2", 0),
+        ("5 kg", "Answer: 5 m", 1),
+        ("5", "\\boxed{5}", 0),
+    ],
+)
+def test_official_wants_the_format(gold: str, text: str, value: int) -> None:
+    assert grade(gold, text, "official") == value
+
+
+def test_a_megabyte_is_read_in_linear_time() -> None:
+    started = time.process_time()
+    for piece in ("<answer>", "Answer:", " ", "1", "\\text{", "answer is ", "1,234", "\n"):
+        assert grade("7.5", piece * (10**6 // len(piece))) == 0
+    assert time.process_time() - started < 20

@@ -1,5 +1,6 @@
 import pytest
 
+from sandboxes import SANDBOX
 from trinity.errors import RewardError
 from trinity.rewards.grader import Grader
 from trinity.types import Item, Response
@@ -24,14 +25,14 @@ CASES = [
 
 @pytest.mark.parametrize(("reward", "reference", "right", "wrong"), CASES)
 def test_each_kind_has_its_reward(reward: str, reference: object, right: str, wrong: str) -> None:
-    with Grader(trusted_code=True) as grader:
+    with Grader(SANDBOX) as grader:
         assert grader.grade(item(reward, reference), reply(right)).value == 1
         assert grader.grade(item(reward, reference), reply(wrong)).value == 0
         assert grader.grade(item(reward, reference), reply("")).value == 0
 
 
 def test_recorded_scores_are_passed_on_and_not_mixed_up() -> None:
-    with Grader(trusted_code=False) as grader:
+    with Grader(SANDBOX) as grader:
         assert [grader.grade(item("recorded", None), reply("", score)).value for score in (0.25, 1.0, 0.25)] == [
             0.25,
             1.0,
@@ -40,26 +41,34 @@ def test_recorded_scores_are_passed_on_and_not_mixed_up() -> None:
 
 
 def test_an_unknown_kind_is_an_error() -> None:
-    with Grader(trusted_code=True) as grader, pytest.raises(RewardError, match="unknown reward 'poem'; known: math"):
+    with Grader(SANDBOX) as grader, pytest.raises(RewardError, match="unknown reward 'poem'; known: math"):
         grader.grade(item("poem", "x"), reply("x"))
 
 
-def test_code_of_another_pool_is_refused_and_other_kinds_are_not() -> None:
-    with Grader(trusted_code=False) as grader:
-        assert grader.grade(item("choice", "B"), reply("Answer: B")).value == 1
-        with pytest.raises(RewardError, match="sandbox"):
-            grader.grade(item("code", CODE), reply("```\nprint(1)\n```"))
+def test_a_judges_points_are_no_reward() -> None:
+    with Grader(SANDBOX) as grader, pytest.raises(RewardError, match="a judge's points are no reward"):
+        grader.grade(Item("one", "mt_bench", "writing", "q", "judge", {"turn": 1}), Response("Hm.", "stop", 1, 1))
+
+
+def test_the_level_is_known_once_code_ran() -> None:
+    with Grader(SANDBOX) as grader:
+        grader.grade(Item("one", "t", "d", "q", "choice", "A"), Response("Answer: A", "stop", 1, 1))
+        assert grader.sandbox_level is None
+        tests = {"function": None, "tests": [{"input": "", "output": "1"}]}
+        item = Item("two", "t", "d", "q", "code", tests)
+        assert grader.grade(item, Response("```python\nprint(1)\n```", "stop", 1, 1)).value == 1
+        assert grader.sandbox_level in {"bwrap", "landlock"}
 
 
 def test_the_same_text_is_graded_once_an_item() -> None:
     program = "```\nprint(1)\n```"
-    with Grader(trusted_code=True) as grader:
+    with Grader(SANDBOX) as grader:
         first = grader.grade(item("code", CODE), reply(program))
         assert grader.grade(item("code", CODE), reply(program)) is first
         assert grader.grade(item("code", CODE, "two"), reply(program)) is not first
 
 
 def test_one_text_may_be_right_for_one_item_and_wrong_for_another() -> None:
-    with Grader(trusted_code=True) as grader:
+    with Grader(SANDBOX) as grader:
         assert grader.grade(item("choice", "B", "one"), reply("Answer: B")).value == 1
         assert grader.grade(item("choice", "C", "two"), reply("Answer: B")).value == 0

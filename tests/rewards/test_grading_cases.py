@@ -1,61 +1,52 @@
-"""Cases whose right grade is known from the official graders (`shared/cases/grading_cases.jsonl`)."""
+"""Cases whose right grade is known from the official graders, through `trinity grade`."""
 
+import argparse
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trinity.rewards.code import CodeReward, last_program
-from trinity.rewards.math import MathReward
-from trinity.types import Item, Response
+from trinity.grading.lines import run
 
 CASES = Path(__file__).parents[2].parent / "shared/cases/grading_cases.jsonl"
+GRADER = {
+    "math": "math-verify 0.9.0",
+    "mcq": "simple-evals",
+    "code_stdin": "lcb testing_util",
+    "code_functional": "lcb testing_util",
+}
+# LiveCodeBench runs a program inside a function with stand-ins for stdin and stdout, by which right programs fail.
+ACCIDENTS = {"stdin_buffer_readline_twice", "stdout_buffer", "main_guard_dq_not_last", "open0"}
 
 
-def cases(*kinds: str) -> Iterator[dict[str, Any]]:
+def graded(mode: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     if not CASES.exists():
         pytest.skip("shared/cases/grading_cases.jsonl is not here")
-    for line in CASES.read_text(encoding="utf-8").splitlines():
-        case = json.loads(line)
-        if case["kind"] in kinds:
-            yield case
+    assert run(argparse.Namespace(file=str(CASES), mode=mode)) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def item(reference: Any) -> Item:
-    return Item("one", "t", "d", "q", "", reference)
+def agrees(case: dict[str, Any], wanted: Any) -> bool:
+    if case["kind"] == "mtbench_rating":
+        return bool((case["verdict"] == case["reference"]) is wanted)
+    return case["verdict"] is wanted
 
 
-def test_boxed_maths() -> None:
-    reward = MathReward()
-    try:
-        # Without a box there is no answer here, whatever others find in the text.
-        boxed = [case for case in cases("math") if r"\boxed" in case["response"] or not case["expected"]]
-        for case in boxed:
-            grade = reward(item(case["reference"]), Response(case["response"], "stop", 1, 1))
-            assert grade.value == case["expected"], (case, grade)
-        assert boxed
-    finally:
-        reward.close()
+def test_robust_gives_the_right_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = graded("robust", capsys)
+    assert len(cases) == 70
+    wrong = [case for case in cases if not agrees(case, case["expected"])]
+    assert all(case.get("official_only") for case in wrong), wrong
+    assert len(wrong) == 3
 
 
-def test_programs() -> None:
-    reward = CodeReward(trusted=True)
-    try:
-        for case in cases("code_stdin", "code_functional"):
-            tests = zip(case["reference"]["inputs"], case["reference"]["outputs"], strict=True)
-            reference = {
-                "function": case["reference"].get("fn_name"),
-                "tests": [{"input": given, "output": wanted} for given, wanted in tests],
-            }
-            text = f"```python\n{case['response']}\n```"
-            grade = reward(item(reference), Response(text, "stop", 1, 1))
-            assert grade.value == case["expected"], (case, grade)
-    finally:
-        reward.close()
-
-
-def test_extracted_programs() -> None:
-    for case in cases("code_extract"):
-        assert (last_program(case["response"]) == case["reference"]) is case["expected"]
+def test_official_gives_the_reported_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = graded("official", capsys)
+    wanted = [case["official"][GRADER[case["kind"]]] if "official" in case else case["expected"] for case in cases]
+    wrong = {
+        case.get("id", case["response"])
+        for case, verdict in zip(cases, wanted, strict=True)
+        if not agrees(case, verdict)
+    }
+    assert wrong == ACCIDENTS

@@ -1,17 +1,29 @@
+"""Whole replies in maths: where the answer is found, and the verdict."""
+
+import time
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trinity.errors import RewardError
 from trinity.rewards.child import Limits
-from trinity.rewards.math import MathReward, last_box
+from trinity.rewards.maths.answer import last_box, stated_answer
+from trinity.rewards.maths.reward import MathReward
 from trinity.types import Item, Response
 
 
 @pytest.fixture(scope="module")
 def reward() -> Iterator[MathReward]:
     made = MathReward()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def official() -> Iterator[MathReward]:
+    made = MathReward("official")
     yield made
     made.close()
 
@@ -27,13 +39,16 @@ def grade(reward: MathReward, gold: str, text: str) -> float:
         (r"so \boxed{3}, no, \boxed{4}", "4"),
         (r"\boxed{\frac{1}{2}}", r"\frac{1}{2}"),
         (r"\boxed {5}", "5"),
+        (r"\fbox{5}", "5"),
+        (r"\boxed 5", "5"),
         (r"\boxed{\boxed{6}}", "6"),
         (r"\boxed{\{1, 2\}}", r"\{1, 2\}"),
         (r"\boxed{7} and then cut \boxed{8", "7"),
         (r"\boxed{\}}", r"\}"),
+        (r"\boxed{7}: put yours in \boxed{}", "7"),
         ("the answer is 4", None),
         (r"\boxed{cut", None),
-        (r"\boxed 5", None),
+        (r"\boxed{}", None),
         ("", None),
     ],
 )
@@ -52,50 +67,198 @@ def test_a_box_holds_what_was_put_in(content: str, after: str) -> None:
         else:
             depth += {"{": 1, "}": -1}.get(character, 0)
             balanced &= depth >= 0
-    if balanced and depth == 0 and not escaped:
+    if balanced and depth == 0 and not escaped and content.strip(" $}"):
         assert last_box("first \\boxed{0} then \\boxed{" + content + "}" + after) == content.strip()
 
 
-@pytest.mark.parametrize(
-    ("gold", "answer"),
-    [
-        ("7", "7"),
-        ("7", "+07"),
-        ("1/2", "0.5"),
-        (r"\frac{1}{2}", r"\dfrac{2}{4}"),
-        ("x^2+2x+1", "(x+1)^2"),
-        (r"\text{Evelyn}", "Evelyn"),
-        ("$12$", "12"),
-        (r"2\sqrt{2}", r"\sqrt{8}"),
-    ],
-)
-def test_equal_answers(reward: MathReward, gold: str, answer: str) -> None:
-    assert grade(reward, gold, rf"hence \boxed{{{answer}}}.") == 1
+REPLIES = [
+    (True, "42", "So the final result comes out as 42."),
+    (True, "42", "**42**"),
+    (True, "42", "x = 42"),
+    (True, "42", "Thus $x = 42$."),
+    (False, "42", "There are 42 cats and 17 dogs."),
+    (True, "\\frac{3}{4}", "The probability is 3/4."),
+    (True, "\\frac{3}{4}", "The probability is \\(\\frac{3}{4}\\)."),
+    (True, "3", "Answer: $3$\n\nI hope this helps! Let me know if you need 100 more."),
+    (True, "-5", "The answer is -5."),
+    (True, "-5", "= -5"),
+    (True, "x^2+1", "f(x) = x^2 + 1"),
+    (True, "12", "The area is 12 square units."),
+    (True, "1,234,567", "There are 1234567 ways"),
+    (True, "0.5", "The answer is .5"),
+    (True, "50", "the answer is 50%."),
+    (True, "\\text{Evelyn}", "The answer is Evelyn."),
+    (True, "\\text{Evelyn}", "\\boxed{\\text{Evelyn}}"),
+    (True, "\\text{Evelyn}", "$\\textbf{Evelyn}$"),
+    (True, "(3,4)", "The point is $(3, 4)$."),
+    (True, "(3,4)", "The answer is (3, 4)"),
+    (True, "(3,4)", "The point is (3, 4)."),
+    (True, "3, 4", "The answers are 3 and 4."),
+    (True, "3, 4", "The solutions are $3$ and $4$."),
+    (True, "3, 4", "The solutions are $x=3$ and $x=4$."),
+    (False, "5", "The answer is 5, but \\boxed{6}"),
+    (True, "2", "$\\boxed{2}$ is the number of $5$-cycles"),
+    (True, "10", "The answer is $10$ dollars."),
+    (True, "10", "The answer is 10 dollars because 5+5."),
+    (True, "\\$18.90", "It costs \\$18.90."),
+    (True, "\\$18.90", "It costs $18.90."),
+    (True, "18.90", "The total is $18.90."),
+    (True, "7", "### Final Answer\n\n7"),
+    (True, "7", "**Final Answer**: \\[7\\]"),
+    (True, "7", "<answer>7</answer>"),
+    (True, "6", "Final answer: 2 * 3 = 6"),
+    (True, "6", "Answer: x = 6"),
+    (True, "1/2", "The answer is one half, i.e. $\\frac12$"),
+    (True, "8", "2^3 = 8"),
+    (True, "x=5", "5"),
+    (True, "9", "The answer is: **9**"),
+    (True, "9", "answer = 9"),
+    (True, "9", "Answer - 9"),
+    (True, "16", "Thus, the sum is $7+9 = 16$."),
+    (True, "16", "Thus, the sum is $7+9 = \\boxed{16}$."),
+    (True, "2\\sqrt{3}", "we have 2√3."),
+    (True, "2\\sqrt{3}", "we have $2\\sqrt3$ cm."),
+    (True, "3:15", "The time is 3:15."),
+    (True, "90", "The angle is 90°."),
+    (True, "90^\\circ", "so $\\angle A = 90^\\circ$."),
+    (True, "1000", "The answer is 1 000."),
+    (False, "2", "The answer is 1."),
+    (False, "2", "AZYUK2A"),
+    (False, "2", "Room B2"),
+    (True, "(-\\infty, 3]", "$x \\le 3$"),
+    (True, "5", "\\boxed{5\\text{ apples}}"),
+    (True, "5", "\\boxed{5.}"),
+    (True, "5", "\\boxed{5.0}"),
+    (True, "5", "\\boxed{ 5 }"),
+    (True, "5", "$$\\boxed{5}$$"),
+    (True, "5", "\\boxed{\\textbf{5}}"),
+    (True, "5", "\\boxed{\\$5}"),
+    (True, "5", "\\boxed{\\mathbf{5}}"),
+    (True, "5", "\\boxed{n = 5}"),
+    (True, "5", "\\boxed{\\text{The answer is } 5}"),
+    (True, "5", "\\fbox{5}"),
+    (True, "-3", "\\boxed{−3}"),
+    (True, "\\frac{1}{2}", "\\boxed{\\\\frac{1}{2}}"),
+    (True, "120", "\\boxed{5! = 120}"),
+    (True, "15", "\\boxed{15 \\text{ ways}}"),
+    (True, "2^{10}", "\\boxed{1024}"),
+    (True, "A", "\\boxed{\\text{A}}"),
+    (
+        True,
+        "\\begin{pmatrix}1 & 2 \\\\ 3 & 4\\end{pmatrix}",
+        "The matrix is $\\begin{pmatrix}1 & 2 \\\\ 3 & 4\\end{pmatrix}$",
+    ),
+    (True, "3", "\\boxed{3}\\n\\nHence the answer is \\boxed{3}"),
+    (True, "\\{1,2\\}", "\\boxed{\\{2, 1\\}}"),
+    (True, "11", "\\boxed{11}$ where $x=2$"),
+    (True, "6+9i", "\\boxed{6+9\\mathrm{i}}"),
+    (True, "4", "Let's see: \\boxed{\\text{answer: } 4}"),
+    (True, "25\\%", "\\boxed{25\\%}"),
+    (True, "0.25", "\\boxed{25\\%}"),
+    (True, "17", "So we have $\\boxed{17}$ ways."),
+    (True, "y = 2x+3", "The line is $y=2x+3$."),
+    (True, "y = 2x+3", "The line is y = 2x + 3."),
+    (True, "\\pi", "The answer is π"),
+    (True, "10\\pi", "The area is $10\\pi \\approx 31.4$."),
+    (True, "7", "Answer: 7 (since 3+4=7)"),
+    (True, "7", "My final answer is therefore 7"),
+    (True, "3", "The answer is 3.\n\nNote that 3 = 6/2."),
+    (True, "12", "I get twelve.\n\nThe answer is $12$, since $3\\cdot4=12$"),
+    (False, "12", "The answer is $13$, not $12$"),
+]
+
+
+@pytest.mark.parametrize(("right", "gold", "text"), REPLIES)
+def test_replies(reward: MathReward, right: bool, gold: str, text: str) -> None:
+    assert bool(grade(reward, gold, text)) is right
+
+
+@given(st.text(max_size=80))
+def test_any_text_has_at_most_one_answer(text: str) -> None:
+    answer = stated_answer(text)
+    assert answer is None or answer
+
+
+HUGE = [
+    "\\boxed{" * 150_000, "{" * 10**6, "$" * 10**6, "1" * 10**6, "1 000 " * 170_000, "answer is " * 100_000,
+    "\\(" * 500_000, "a" * 10**6, "-" * 10**6, "1,234" * 200_000, "$a " * 300_000, "\\[x" * 300_000, " " * 10**6,
+    "1/" * 500_000, "(" * 10**6, "1 1/" * 250_000, "x^" * 500_000, "$$ x" * 200_000, "answer (" * 100_000,
+    "1a" * 500_000,
+    "<answer>" * 120_000, "(a" * 500_000, "\\text{" * 140_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HUGE, ids=lambda text: repr(text[:10]))
+def test_a_megabyte_is_read_in_linear_time(reward: MathReward, text: str) -> None:
+    started = time.process_time()
+    assert grade(reward, "x^2+7", text) == 0
+    assert time.process_time() - started < 5
+
+
+NESTED = "\\boxed{" * 1000 + "1" + "}" * 1000
 
 
 @pytest.mark.parametrize(
-    ("gold", "text"),
+    "answer",
     [
-        ("7", r"\boxed{8}"),
-        ("1/2", r"\boxed{0.4}"),
-        ("7", "7"),
-        ("7", r"\boxed{}"),
-        ("7", r"\boxed{$$}"),
-        ("7", r"\boxed{7} no: \boxed{8}"),
-        ("{3, 4}", r"\boxed{3} and \boxed{4}"),
-        (r"\text{Evelyn}", r"\boxed{Carla}"),
-        ("7", r"\boxed{x \frac{ ??}"),
-        ("7", "\\boxed{\ud800}"),
+        "9**9**9",
+        "9^{9^{9^9}}",
+        "(10^{10})!",
+        "100000!",
+        "3" + "!" * 50,
+        "(x+1)^{100000}",
+        "10^{-999999999}",
+        "1e999999999",
+        "\\binom{10^9}{5\\cdot 10^8}",
+        "\\frac{1}{" * 1000 + "1" + "}" * 1000,
+        "(" * 3000 + "1" + ")" * 3000,
+        "1," * 4999 + "1",
+        "\\pm 1," * 500,
+        "(a+b+c+d)^{50}(a-b)^{50}",
+        "\\sqrt{" * 300 + "2" + "}" * 300,
+        "\\ud800",
+        "\ud800",
+        "x \\frac{ ??}",
+        "$$",
     ],
+    ids=lambda answer: repr(answer[:12]),
 )
-def test_other_answers(reward: MathReward, gold: str, text: str) -> None:
-    assert grade(reward, gold, text) == 0
+def test_an_answer_that_cannot_be_compared_is_a_0(reward: MathReward, answer: str) -> None:
+    assert grade(reward, "x^2+7", f"\\boxed{{{answer}}}") == 0
 
 
-def test_an_endless_comparison_ends_and_the_next_one_works() -> None:
-    reward = MathReward(Limits(cpu_seconds=1, wall_seconds=30, memory_bytes=2 << 30))
+def test_nesting_of_a_thousand_is_read(reward: MathReward) -> None:
+    assert grade(reward, "1", NESTED) == 1
+    assert grade(reward, "2", NESTED) == 0
+
+
+@pytest.mark.parametrize("mode", ["robust", "official"])
+def test_a_comparison_without_end_ends_and_the_next_one_works(mode: str) -> None:
+    made = MathReward("robust" if mode == "robust" else "official", Limits(1, 30, 2 << 30))
     try:
-        assert grade(reward, "1/2", r"\boxed{9^{9^{9^9}}}") == 0
-        assert grade(reward, "1/2", r"\boxed{0.5}") == 1
+        assert grade(made, "1/2", r"\boxed{e^{e^{e^{e^{e}}}}}") == 0
+        assert grade(made, "1/2", r"\boxed{0.5}") == 1
     finally:
-        reward.close()
+        made.close()
+
+
+def test_a_reference_without_content_is_an_error(reward: MathReward) -> None:
+    with pytest.raises(RewardError, match="item 'one' of t: the reference is empty"):
+        grade(reward, " $ $ ", r"\boxed{1}")
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "robust", "reported"),
+    [
+        (r"\frac{1}{2^{99}}", r"\boxed{\frac{1}{2^{98}}}", 0, 1),
+        ("4", "\\boxed{3}\nNo: \\boxed{4}", 1, 0),
+        ("(0, 12.5)", "$0 < x < 12.5$", 1, 0),
+        (r"\frac{1}{3}", r"\boxed{0.333333}", 0, 1),
+        ("7", r"\boxed{7}", 1, 1),
+    ],
+)
+def test_official_is_the_verdict_of_math_verify(
+    reward: MathReward, official: MathReward, gold: str, text: str, robust: int, reported: int
+) -> None:
+    assert grade(reward, gold, text) == robust
+    assert grade(official, gold, text) == reported

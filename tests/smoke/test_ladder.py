@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from sandboxes import SANDBOX
 from trinity.config import Config
 from trinity.coordinator.base import Policy, State
 from trinity.coordinator.engine import PlainForward
@@ -288,7 +289,7 @@ def always(decision: Decision) -> MakePolicy:
 class Generous:
     """A reward of 1 for any answer."""
 
-    def __init__(self, trusted: bool = True) -> None:
+    def __init__(self, *_: object) -> None:
         pass
 
     def __call__(self, item: Item, response: Response) -> Grade:
@@ -374,7 +375,7 @@ class Overpaying(Grader):
 
 def test_s8_fails_where_a_fitness_is_out_of_range(setting: Setting, demo_encoder: Encoder) -> None:
     pool = make_pool(setting.config, [*setting.train, *setting.valid])
-    with Overpaying(trusted_code=True) as grader, Rollouts(pool, grader, setting.rollouts.rules, 4) as rollouts:
+    with Overpaying(SANDBOX) as grader, Rollouts(pool, grader, setting.rollouts.rules, 4) as rollouts:
         broken = replace(setting, rollouts=rollouts)
         with pytest.raises(RungFailed, match=r"fitness 2\.0 is not in \[0, 1\]"):
             upper(broken, demo_encoder, always(Decision(0, Role.WORKER)))["S8"].climb()

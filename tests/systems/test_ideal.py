@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sandboxes import SANDBOX
 from trinity.config import load_config
 from trinity.config.schema import Simulated, SimulatedAgent, SimulatedLength, SimulatedVerifier
 from trinity.coordinator.base import Policy, State
@@ -36,7 +37,7 @@ def static(values: IdealValues) -> float:
 
 @pytest.fixture(scope="module")
 def grader() -> Iterator[Grader]:
-    with Grader(trusted_code=True) as opened:
+    with Grader(SANDBOX) as opened:
         yield opened
 
 

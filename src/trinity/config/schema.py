@@ -319,6 +319,8 @@ class Config(Section):
             raise ValueError("tasks: each task once")
         if (self.slm.model == "tiny-qwen3") != (self.slm.tiny is not None):
             raise ValueError("slm.tiny: given exactly when slm.model is tiny-qwen3")
+        if self.grading.judge is not None and self.grading.judge not in self.agents:
+            raise ValueError(f"grading.judge: no agent of pool.agents: allowed: {', '.join(self.agents)}")
         tables = [task for task in self.tasks if task in self.data.outcomes]
         if tables and self.pool.kind != "recorded":
             raise ValueError(f"tasks: {', '.join(tables)}: an outcome table needs pool.kind: recorded")

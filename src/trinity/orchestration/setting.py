@@ -32,7 +32,7 @@ def open_setting(config: Config, task: str) -> Iterator[Setting]:
     train, valid, test = (read_split(directory, split) for split in ("train", "valid", "test"))
     pool = make_pool(config, [*train, *valid, *test])
     with (
-        Grader(trusted_code=config.simulated) as grader,
+        Grader(config.sandbox, config.grading.mode) as grader,
         Rollouts(pool, grader, make_rules(config), config.run.concurrency) as rollouts,
     ):
         yield Setting(config, task, train, valid, test, rollouts)

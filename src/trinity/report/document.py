@@ -90,6 +90,9 @@ def document(material: Material) -> str:
 def _what_is_simulated(material: Material) -> str:
     summary = material.results[0].evaluation.summary
     with_what = f"Encoder: {summary.encoder}. Pool: {summary.pool}, agents {', '.join(summary.agents)}."
+    levels = {result.task: result.evaluation.summary.sandbox for result in material.results}
+    ran = [f"{task}: {level}" for task, level in levels.items() if level is not None]
+    with_what += f" Grading: {summary.grading}. Sandbox: {', '.join(ran) or 'no code ran'}."
     return f"{with_what}\n\n{SIMULATION if material.simulated else 'No figure here is simulated.'}"
 
 

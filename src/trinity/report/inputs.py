@@ -23,7 +23,8 @@ single_AGENT for every agent must be there; single5x_AGENT is for every agent or
 
 | key | value |
 |---|---|
-| task, pool, encoder | text |
+| task, pool, encoder, grading | text |
+| sandbox | the level that code ran at, or null if no code ran |
 | simulated | bool |
 | n_train, n_valid, n_test | int, 0 or more; n_test is the number of items in episodes.csv |
 | agents, roles | non-empty lists of names; roles from thinker, worker, verifier |

@@ -18,6 +18,8 @@ class Summary:
     simulated: bool
     pool: str
     encoder: str
+    grading: str
+    sandbox: str | None
     n_train: int
     n_valid: int
     n_test: int
@@ -47,8 +49,9 @@ def read_summary(path: Path) -> Summary:
         if not good(raw[key]):
             raise DataError(f"{path}: {key}: {what}, got {raw[key]!r}")
 
-    for key in ("task", "pool", "encoder"):
+    for key in ("task", "pool", "encoder", "grading"):
         need(key, lambda value: isinstance(value, str), "must be text")
+    need("sandbox", lambda value: value is None or isinstance(value, str), "must be null or text")
     need("simulated", lambda value: isinstance(value, bool), "must be true or false")
     for key in ("n_train", "n_valid", "n_test"):
         need(key, _is_count, "must be a whole number, 0 or more")

@@ -9,7 +9,7 @@ from trinity.rewards.base import Grade, Reward
 from trinity.rewards.choice import ChoiceReward
 from trinity.rewards.code import CodeReward
 from trinity.rewards.freeform import FreeformReward
-from trinity.rewards.math import MathReward
+from trinity.rewards.maths.reward import MathReward
 from trinity.rewards.reasoning_gym import ReasoningGymReward
 from trinity.rewards.sandbox.runner import Sandbox
 from trinity.types import Item, Response

@@ -1,7 +1,7 @@
 """Rungs S4, S5, S8 and gates (a), (b): the inner loop, the graders, one candidate through fitness."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,10 @@ TOY = {
         "```python\ndef double(x):\n    return x * x\n```",
     ),
 }
+NOTHING_TO_TRY = {
+    "recorded": "a score in the table, nothing to grade",
+    "reasoning_gym": "the library's own scorers, tried where they are loaded",
+}
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,14 @@ class ScriptedPool:
         return Response(self.texts[request.meta.role], "stop", 1, 1)
 
 
-def episode_rungs(config: Config, setting: Setting, layout: ThetaLayout, make_policy: MakePolicy) -> list[Rung]:
-    """The rungs that need a pool and graders, on one task."""
+def episode_rungs(
+    config: Config,
+    setting: Setting,
+    layout: ThetaLayout,
+    make_policy: MakePolicy,
+    rewards: Collection[str] = tuple(TOY),
+) -> list[Rung]:
+    """The rungs that need a pool and graders, on one task; S5 tries the graders named."""
     rules = setting.rollouts.rules
 
     def s4() -> dict[str, Any]:
@@ -74,12 +84,11 @@ def episode_rungs(config: Config, setting: Setting, layout: ThetaLayout, make_po
         return {"accept_ends_after": 2, "guarded_accept_ends_after": 3, "no_verdict_runs_to": len(texts)}
 
     def s5() -> dict[str, Any]:
-        kinds = sorted({item.reward for item in setting.train} | set(TOY))
         saw: dict[str, Any] = {}
-        with Grader(trusted_code=True) as grader:  # the toy programs are our own
-            for kind in kinds:
+        with Grader(config.sandbox, config.grading.mode) as grader:
+            for kind in sorted(rewards):
                 if kind not in TOY:
-                    saw[kind] = "recorded: a score in the table, nothing to grade"
+                    saw[kind] = NOTHING_TO_TRY[kind]
                     continue
                 reference, right, wrong = TOY[kind]
                 item = Item(f"S5-{kind}", "ladder", "none", "", kind, reference)

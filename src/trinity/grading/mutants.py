@@ -1,4 +1,4 @@
-"""Wrong programs made from right ones, by one token: do a benchmark's tests, run by our graders, notice?"""
+"""A code benchmark's own programs must pass its tests, and wrong ones made from them by one token must not."""
 
 import io
 import keyword
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from tqdm import tqdm
 
 from trinity.config.schema import Sandbox as Section
+from trinity.errors import RewardError
+from trinity.rewards.code import CodeReward
 from trinity.rewards.extract import program_in
 from trinity.rewards.sandbox.runner import Sandbox
 from trinity.rng import shuffled
-from trinity.types import Item
+from trinity.types import Item, Response
 
 SWAPS = {
     "+": "-", "-": "+", "*": "+", "/": "*", "//": "/", "%": "//", "**": "*",
@@ -63,6 +65,29 @@ def mutants(program: str, *key: str | int) -> Iterator[str]:
         except (SyntaxError, ValueError):
             continue
         yield mutated
+
+
+def own_solutions(items: Sequence[Item], section: Section) -> dict[str, str]:
+    """Runs every item's own solution under its tests: by id, why one does not pass.
+
+    Raises:
+        RewardError: an item has no solution, or a program could not be run.
+    """
+    sandbox = Sandbox(section)
+    reward = CodeReward(sandbox)
+
+    def one(item: Item) -> str:
+        if "canonical" not in item.extra:
+            raise RewardError(f"task {item.task}: item {item.id!r}: the benchmark gives no solution of its own")
+        grade = reward(item, Response(item.extra["canonical"], "stop", 0, 0))
+        return "" if grade.value == 1 else grade.reason
+
+    try:
+        with ThreadPoolExecutor(section.workers) as pool:
+            reasons = list(tqdm(pool.map(one, items), total=len(items), desc="own", unit="program", disable=None))
+    finally:
+        sandbox.close()
+    return {item.id: reason for item, reason in zip(items, reasons, strict=True) if reason}
 
 
 def fates(items: Sequence[Item], section: Section, each: int, seed: int) -> Fates:
