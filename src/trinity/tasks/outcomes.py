@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from trinity.errors import DataError
+from trinity.tasks.fields import checked_text
 
 FIELDS = ("id", "question", "task", "reference", "split", "scores", "texts", "tokens")
 TABLE_SPLITS = ("train", "test")
@@ -173,13 +174,13 @@ def _parse(raw: Any, where: str) -> OutcomeRow:
         raise DataError(f"{where}: scores: no model")
     return OutcomeRow(
         id=_line(identity, f"{where}: id"),
-        question=_text(raw["question"], f"{where}: question"),
+        question=checked_text(raw["question"], f"{where}: question"),
         task=_line(raw["task"], f"{where}: task"),
         scores={model: _score(value, f"{where}: scores.{model}") for model, value in scores.items()},
         reference=_reference(raw.get("reference"), f"{where}: reference"),
         split=split,
         texts={
-            model: _text(value, f"{where}: texts.{model}", empty=True)
+            model: checked_text(value, f"{where}: texts.{model}", empty=True)
             for model, value in _mapping(raw, "texts", where).items()
         },
         tokens={
@@ -190,7 +191,7 @@ def _parse(raw: Any, where: str) -> OutcomeRow:
 
 def _line(value: Any, where: str) -> str:
     """Text without control characters: it names rows of tables and draws."""
-    text = _text(value, where)
+    text = checked_text(value, where)
     if any(ord(character) < 32 or ord(character) == 127 for character in text):
         raise DataError(f"{where}: must hold no control characters, got {text!r}")
     return text
@@ -202,18 +203,6 @@ def _mapping(raw: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]
         return {}
     if not isinstance(value, dict):
         raise DataError(f"{where}: {name}: must be an object by model, got {type(value).__name__}")
-    return value
-
-
-def _text(value: Any, where: str, empty: bool = False) -> str:
-    if not isinstance(value, str):
-        raise DataError(f"{where}: must be text, got {value!r}")
-    if not empty and not value.strip():
-        raise DataError(f"{where}: is empty")
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        raise DataError(f"{where}: holds half a surrogate pair, which is no character") from None
     return value
 
 
