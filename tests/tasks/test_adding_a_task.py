@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,9 +22,9 @@ def test_the_example_is_a_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "capitals.py").write_text(code, encoding="utf-8")
     entry = re.fullmatch(r'\s*"(\w+)": "([\w:]+)",\s*', line)
     assert entry is not None
-    package = sys.modules["trinity.tasks"]
+    package = import_module("trinity.tasks.benchmarks")
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    monkeypatch.delitem(sys.modules, "trinity.tasks.capitals", raising=False)
+    monkeypatch.delitem(sys.modules, "trinity.tasks.benchmarks.capitals", raising=False)
     monkeypatch.setattr(registry, "BENCHMARKS", {**registry.BENCHMARKS, entry[1]: entry[2]})
     rows = [{"country": f"Land {n}", "capital": f"City {n}", "continent": "Nowhere"} for n in range(50)]
     for name, chosen in (("train", rows[:40]), ("test", rows[40:])):

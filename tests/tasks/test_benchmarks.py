@@ -10,14 +10,14 @@ import pytest
 from trinity.config.schema import Data
 from trinity.errors import DataError
 from trinity.rewards.choice import last_letter
-from trinity.tasks.aime2025 import Aime2025
 from trinity.tasks.base import Splits
-from trinity.tasks.benchmark import Benchmark
-from trinity.tasks.gpqa_diamond import GpqaDiamond
-from trinity.tasks.gsm8k import Gsm8k
-from trinity.tasks.math500 import Math500
-from trinity.tasks.mmlu import Mmlu
-from trinity.tasks.rlpr import Rlpr
+from trinity.tasks.benchmarks.aime2025 import Aime2025
+from trinity.tasks.benchmarks.base import Benchmark
+from trinity.tasks.benchmarks.gpqa_diamond import GpqaDiamond
+from trinity.tasks.benchmarks.gsm8k import Gsm8k
+from trinity.tasks.benchmarks.math500 import Math500
+from trinity.tasks.benchmarks.mmlu import Mmlu
+from trinity.tasks.benchmarks.rlpr import Rlpr
 from trinity.types import SPLITS, Item
 
 SHARED = Path(__file__).parents[2].parent / "shared/data"

@@ -7,8 +7,8 @@ import pytest
 
 from trinity.config.schema import Data
 from trinity.errors import DataError
-from trinity.tasks.bigcodebench import BigCodeBench, BigCodeBenchHard
-from trinity.tasks.programs import defined_names
+from trinity.tasks.benchmarks.bigcodebench import BigCodeBench, BigCodeBenchHard
+from trinity.tasks.benchmarks.programs import defined_names
 
 SHARED = Path(__file__).parents[2].parent / "shared/data/bigcodebench_hard/BigCodeBench-instruct-hard.json"
 ROW = {

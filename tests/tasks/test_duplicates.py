@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from trinity.config.schema import Data
 from trinity.tasks.base import Splits
+from trinity.tasks.benchmarks.math500 import Math500
+from trinity.tasks.benchmarks.mmlu import Mmlu
 from trinity.tasks.demo.task import KINDS, DemoTask
 from trinity.tasks.duplicates import normalised, remove_duplicates, stem, summary
 from trinity.tasks.files import read_file
-from trinity.tasks.math500 import Math500
-from trinity.tasks.mmlu import Mmlu
 from trinity.types import SPLITS, Item
 
 SHARED = Path(__file__).parents[2].parent / "shared/data"

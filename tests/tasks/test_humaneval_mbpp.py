@@ -10,9 +10,9 @@ import pytest
 
 from trinity.config.schema import Data
 from trinity.errors import DataError
-from trinity.tasks.benchmark import Benchmark, Question
-from trinity.tasks.humaneval import HumanEval
-from trinity.tasks.mbpp import Mbpp
+from trinity.tasks.benchmarks.base import Benchmark, Question
+from trinity.tasks.benchmarks.humaneval import HumanEval
+from trinity.tasks.benchmarks.mbpp import Mbpp
 from trinity.types import Item
 
 SHARED = Path(__file__).parents[2].parent / "shared/data/humaneval_mbpp"

@@ -12,7 +12,7 @@ import pytest
 from trinity.config.schema import Data
 from trinity.errors import DataError
 from trinity.rewards.code import unpack_tests
-from trinity.tasks.livecodebench import V1_IDS, V6_IDS, LiveCodeBench
+from trinity.tasks.benchmarks.livecodebench import V1_IDS, V6_IDS, LiveCodeBench
 
 CASES = json.dumps([{"input": "1", "output": "2", "testtype": "stdin"}])
 PACKED = base64.b64encode(zlib.compress(pickle.dumps(CASES))).decode()

@@ -8,7 +8,7 @@ import pytest
 
 from trinity.config.schema import Data
 from trinity.errors import DataError
-from trinity.tasks.mt_bench import ANSWERS, QUESTIONS, MtBench, second_turn
+from trinity.tasks.benchmarks.mt_bench import ANSWERS, QUESTIONS, MtBench, second_turn
 from trinity.types import Item
 
 SHARED = Path(__file__).parents[2].parent / "shared/data/mt_bench"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trinity.errors import DataError
-from trinity.tasks.program_tests import MAX_BYTES, read_tests, text_of_pickle
+from trinity.tasks.benchmarks.program_tests import MAX_BYTES, read_tests, text_of_pickle
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 CASES = st.lists(st.fixed_dictionaries({"input": TEXT, "output": TEXT, "testtype": st.just("stdin")}), max_size=4)

@@ -9,7 +9,7 @@ from trinity.tasks.base import Task
 from trinity.tasks.demo.task import KINDS, DemoTask
 from trinity.types import Item
 
-# Name -> module below trinity.tasks and its class, which takes the section `data`. A new benchmark is one line more.
+# Name -> module below trinity.tasks.benchmarks and its class. A new benchmark is one line more.
 BENCHMARKS: Mapping[str, str] = {
     "math500": "math500:Math500",
     "mmlu": "mmlu:Mmlu",
@@ -51,7 +51,7 @@ def get_task(config: Config, name: str) -> Task:
         return DemoTask(name, config.data.seed)
     if name in BENCHMARKS:
         module, _, loader = BENCHMARKS[name].partition(":")
-        make: Callable[[Data], Task] = getattr(import_module(f"trinity.tasks.{module}"), loader)
+        make: Callable[[Data], Task] = getattr(import_module(f"trinity.tasks.benchmarks.{module}"), loader)
         return make(config.data)
     if name.startswith(GENERATORS):
         from trinity.tasks.reasoning_gym import ReasoningGymTask

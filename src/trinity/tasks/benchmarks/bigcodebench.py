@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from trinity.tasks.benchmark import Benchmark, Question
+from trinity.tasks.benchmarks.base import Benchmark, Question
+from trinity.tasks.benchmarks.programs import PROGRAM_FORM
 from trinity.tasks.fields import text
-from trinity.tasks.programs import PROGRAM_FORM
 from trinity.tasks.source import Hub
 
 _FILES = {"test": ("data/v0.1.4-00000-of-00001.parquet",)}

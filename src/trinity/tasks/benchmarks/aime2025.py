@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from trinity.tasks.benchmark import Benchmark, Question
+from trinity.tasks.benchmarks.base import Benchmark, Question
+from trinity.tasks.benchmarks.prompts import boxed
 from trinity.tasks.fields import text, text_or_whole
-from trinity.tasks.prompts import boxed
 from trinity.tasks.source import Hub
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from trinity.config.schema import Data
 from trinity.errors import DataError
-from trinity.tasks.benchmark import Benchmark, Question
+from trinity.tasks.benchmarks.base import Benchmark, Question
+from trinity.tasks.benchmarks.prompts import short_answer
 from trinity.tasks.fields import checked_text, mapping, text, text_or_whole
-from trinity.tasks.prompts import short_answer
 from trinity.tasks.source import Hub
 
 LONGEST_ANSWER = 30

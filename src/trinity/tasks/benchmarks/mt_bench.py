@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trinity.errors import DataError
-from trinity.tasks.benchmark import Benchmark, Question
+from trinity.tasks.benchmarks.base import Benchmark, Question
 from trinity.tasks.fields import Row, text, text_or_whole, texts
 from trinity.tasks.files import read_file, sha256_of
 from trinity.tasks.source import Hub, Rows, read_rows

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from trinity.tasks.benchmark import Benchmark, Question
+from trinity.tasks.benchmarks.base import Benchmark, Question
+from trinity.tasks.benchmarks.programs import PROGRAM_FORM, block, defined_names, free_names, imported_modules
 from trinity.tasks.fields import text, text_or_whole, texts
-from trinity.tasks.programs import PROGRAM_FORM, block, defined_names, free_names, imported_modules
 from trinity.tasks.source import Hub
 
 

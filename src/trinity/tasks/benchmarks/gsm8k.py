@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from trinity.errors import DataError
-from trinity.tasks.benchmark import Benchmark, Question
+from trinity.tasks.benchmarks.base import Benchmark, Question
+from trinity.tasks.benchmarks.prompts import boxed
 from trinity.tasks.fields import text
-from trinity.tasks.prompts import boxed
 from trinity.tasks.source import Hub
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from trinity.errors import DataError
 from trinity.rewards.code import pack_tests
-from trinity.tasks.benchmark import Benchmark, Question
+from trinity.tasks.benchmarks.base import Benchmark, Question
+from trinity.tasks.benchmarks.program_tests import read_tests
+from trinity.tasks.benchmarks.programs import PROGRAM_FORM
 from trinity.tasks.fields import text, text_or_whole, texts
 from trinity.tasks.files import is_data_file
-from trinity.tasks.program_tests import read_tests
-from trinity.tasks.programs import PROGRAM_FORM
 from trinity.tasks.source import Hub, Rows, read_rows
 
 V1_IDS, V6_IDS = "v1_question_ids.json", "v6_question_ids.json"

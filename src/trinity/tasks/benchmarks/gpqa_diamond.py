@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from trinity.rng import shuffled
-from trinity.tasks.benchmark import Benchmark, Question
+from trinity.tasks.benchmarks.base import Benchmark, Question
+from trinity.tasks.benchmarks.prompts import LETTERS, with_choices
 from trinity.tasks.fields import text
-from trinity.tasks.prompts import LETTERS, with_choices
 from trinity.tasks.source import Hub
 
 _CHOICES = ("Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
