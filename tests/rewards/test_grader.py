@@ -72,3 +72,18 @@ def test_one_text_may_be_right_for_one_item_and_wrong_for_another() -> None:
     with Grader(SANDBOX) as grader:
         assert grader.grade(item("choice", "B", "one"), reply("Answer: B")).value == 1
         assert grader.grade(item("choice", "C", "two"), reply("Answer: B")).value == 0
+
+
+def test_many_at_once_are_graded_as_one_by_one_and_the_first_error_is_told() -> None:
+    tests = {"function": None, "tests": [{"input": "3", "output": "6"}]}
+    programs = [f"print(int(input()) * {number % 5})" for number in range(20)]
+    answers = [
+        (Item(str(number), "t", "d", "q", "code", tests), Response(f"```python\n{program}\n```", "stop", 1, 1))
+        for number, program in enumerate(programs)
+    ]
+    with Grader(SANDBOX) as together, Grader(SANDBOX) as alone:
+        together.grade_all([*answers, *answers])
+        assert [together.grade(*answer) for answer in answers] == [alone.grade(*answer) for answer in answers]
+        empty = [(Item(name, "t", "d", "q", "code", {"function": None, "tests": []}), answers[0][1]) for name in "ab"]
+        with pytest.raises(RewardError, match="item 'a' of t: no tests"):
+            together.grade_all([*answers, *empty])

@@ -89,6 +89,8 @@ class Rollouts:
             for i, arrival in zip(active, arrivals, strict=True):
                 transcripts[i], nodes[i] = shared[arrival], arrival
             active = [i for i in active if not rules.finished(transcripts[i])]
+        works = [(job.item, transcript.latest_work) for job, transcript in zip(jobs, transcripts, strict=True)]
+        self.grader.grade_all((item, work) for item, work in works if work)
         return [self._episode(job, transcript) for job, transcript in zip(jobs, transcripts, strict=True)]
 
     async def _answer(self, requests: Sequence[Request]) -> list[Response]:

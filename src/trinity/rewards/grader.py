@@ -1,6 +1,7 @@
 """Which reward reads an item, and a memory of what was graded before."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, Self
 
 from trinity.config.schema import Sandbox as Section
@@ -27,6 +28,7 @@ class Grader:
 
     def __init__(self, sandbox: Section, mode: Literal["robust", "official"] = "robust") -> None:
         self._sandbox = Sandbox(sandbox)
+        self._workers = sandbox.workers
         self._makers: dict[str, Callable[[], Reward]] = {
             "math": lambda: MathReward(mode),
             "choice": lambda: ChoiceReward(mode),
@@ -45,10 +47,24 @@ class Grader:
         Raises:
             RewardError: the item's reward is unknown, refused, or could not be computed.
         """
-        key = (item.task, item.id, response.text, response.score)
+        key = _key(item, response)
         if key not in self._grades:
             self._grades[key] = self._reward(item)(item, response)
         return self._grades[key]
+
+    def grade_all(self, answers: Iterable[tuple[Item, Response]]) -> None:
+        """Grades many replies, `sandbox.workers` at once; `grade` then has them in memory.
+
+        Raises:
+            RewardError: see `grade`; of several, the first in order.
+        """
+        new = {_key(item, reply): (item, reply) for item, reply in answers if _key(item, reply) not in self._grades}
+        for item, _ in new.values():
+            self._reward(item)
+        if len(new) > 1:
+            with ThreadPoolExecutor(self._workers) as pool:
+                for _ in pool.map(lambda answer: self.grade(*answer), new.values()):
+                    pass
 
     @property
     def sandbox_level(self) -> str | None:
@@ -75,6 +91,10 @@ class Grader:
         if item.reward not in self._rewards:
             self._rewards[item.reward] = self._makers[item.reward]()
         return self._rewards[item.reward]
+
+
+def _key(item: Item, response: Response) -> tuple[str, str, str, float | None]:
+    return item.task, item.id, response.text, response.score
 
 
 def _recorded() -> Reward:
