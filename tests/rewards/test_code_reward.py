@@ -38,6 +38,7 @@ def grade(reward: CodeReward, reference: dict[str, Any], program: str) -> float:
         "def add(a, b):\n    return a + b",
         "def add(a, b):\n    print('noise')\n    return a + b",
         "class Solution:\n    def add(self, a, b):\n        return a + b",
+        "import numpy\ndef add(a, b):\n    return numpy.int64(a + b) if isinstance(a, int) else a + b",
         "add = lambda a, b: tuple(a + b) if isinstance(a, list) else float(a + b)",
     ],
 )
@@ -76,6 +77,8 @@ def test_wrong_functions(reward: CodeReward, program: str) -> None:
         "import os\nos.write(1, str(2 * float(input())).encode())",
         "def main():\n    print(2 * float(input()))\nif __name__ == '__main__':\n    main()",
         "import sys\nsys.stdout.buffer.write(str(2 * float(input())).encode())",
+        "print(2 * float(open('/dev/stdin').read()))",
+        "with open('/dev/stdout', 'w') as out: out.write(str(2 * float(input())))",
         "import sys\nx = float(input())\nsys.stdout.write(str(2 * x))\nsys.stdout.close()",
     ],
 )
