@@ -55,10 +55,10 @@ def coordinator() -> dict[str, Any]:
     }
 
 
-def sandbox() -> dict[str, Any]:
+def sandbox(count: int = RUNS, bare_count: int = BARE_RUNS) -> dict[str, Any]:
     """Small programs in the sandbox against a bare `python` process for each, `sandbox.workers` at once.
 
-    Rounds of both in turn; medians. A run reads a number and prints it.
+    Rounds of both in turn; medians. A run reads a number and prints it plus one.
     """
     from trinity.config import load_config
     from trinity.rewards.sandbox.runner import Sandbox
@@ -74,9 +74,9 @@ def sandbox() -> dict[str, Any]:
         command = [sys.executable, "-I", "-c", program]
         return subprocess.run(command, input=str(number), capture_output=True, text=True, check=True).stdout
 
-    def runs(run: Callable[[int], str], count: int) -> Callable[[], None]:
+    def runs(run: Callable[[int], str], number_of: int) -> Callable[[], None]:
         def all_runs() -> None:
-            if list(pool.map(run, range(count))) != [f"{number + 1}\n" for number in range(count)]:
+            if list(pool.map(run, range(number_of))) != [f"{number + 1}\n" for number in range(number_of)]:
                 raise TrinityError("bench: a run printed something else than it should")
 
         return all_runs
@@ -84,8 +84,8 @@ def sandbox() -> dict[str, Any]:
     try:
         with ThreadPoolExecutor(section.workers) as pool:
             runs(inside, 2 * section.workers)()  # starts the servers
-            ours, rival = _in_turn(runs(inside, RUNS), runs(bare, BARE_RUNS))
-        rate, bare_rate = RUNS / ours, BARE_RUNS / rival
+            ours, rival = _in_turn(runs(inside, count), runs(bare, bare_count))
+        rate, bare_rate = count / ours, bare_count / rival
         return {
             "level": shut_in.level,
             "workers": section.workers,

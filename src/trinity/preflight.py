@@ -7,7 +7,7 @@ from pathlib import Path
 from trinity.config import Config
 from trinity.errors import TrinityError
 from trinity.roles.prompts import load_prompts
-from trinity.tasks.registry import GENERATORS, get_task, known_tasks
+from trinity.tasks.registry import BENCHMARKS, GENERATORS, get_task, known_tasks
 
 KEY_BY_PROVIDER = {"openrouter": "OPENROUTER_API_KEY", "openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 OUTCOMES, SOURCES, ROLES = "data/outcomes", "data/sources", "src/trinity/roles"
@@ -96,17 +96,40 @@ def _data(config: Config) -> Iterator[str]:
 
 
 def _settings_of_tasks(config: Config) -> Iterator[str]:
-    """What `data` says of a task that there is not, or of a file that is not there."""
-    known = known_tasks(config)
+    """What `data` says of a task that there is not, or has no source, or of a file that is not there."""
+    data, known = config.data, known_tasks(config)
     for section in ("caps", "source", "revision", "decontaminate"):
-        for name in getattr(config.data, section):
+        for name in getattr(data, section):
             if name not in known and not name.startswith(GENERATORS):
                 yield f"missing task {name}: data.{section}: no such task; available: {', '.join(known)}"
-    for name, path in config.data.source.items():
+    for section in ("source", "revision"):
+        for name in getattr(data, section):
+            if name not in BENCHMARKS and (name in known or name.startswith(GENERATORS)):
+                yield f"missing download of {name}: data.{section}: it has none to replace: take it out"
+    for name in set(data.source) & set(data.revision):
+        yield f"missing choice for {name}: data.source and data.revision: a file or a commit, not both"
+    for name, path in data.source.items():
         if not Path(path).exists():
             yield f"missing data {path}: put the file or folder there, or take data.source.{name} out"
-        elif not Path(path).absolute().is_relative_to(Path(SOURCES).absolute()):
-            yield f"missing watch on {path}: move or link it into {SOURCES}, or a change of it would go unseen"
+        elif not _source_watched(path):
+            yield (
+                f"missing watch on {path}: move it into {SOURCES}, or a change of it would go unseen (one file may be "
+                "linked there; DVC does not look into linked folders)"
+            )
+    for name in data.decontaminate:
+        if name in known:
+            try:
+                get_task(config, name)
+            except TrinityError as error:
+                yield f"missing data: data.decontaminate: {error}"
+    if config.grading.judge is not None:
+        yield "missing judge: the stage that rates MT-Bench answers is not built yet: set grading.judge to null"
+
+
+def _source_watched(path: str) -> bool:
+    """Whether DVC sees changes: it follows a linked file, not a linked folder."""
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
+    return folder.resolve().is_relative_to(Path(SOURCES).resolve())
 
 
 def _prompts(config: Config) -> Iterator[str]:

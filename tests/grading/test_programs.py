@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandboxes import SANDBOX
+from shared_files import shared
 from trinity.config import load_config
 from trinity.errors import RewardError
 from trinity.grading.mutants import fates, mutants, own_solutions
@@ -15,7 +16,6 @@ from trinity.tasks.registry import get_task
 from trinity.types import SPLITS, Item
 
 ROOT = Path(__file__).parents[2]
-REAL = ROOT.parent / "shared/data"
 ADD = "def add(a, b):\n    return a + b\n"
 
 
@@ -61,9 +61,7 @@ def test_own_solutions_that_fail_are_named() -> None:
 
 
 def real(task: str, path: str) -> list[Item]:
-    source = REAL / path
-    if not source.exists():
-        pytest.skip(f"shared/data/{path} is not here")
+    source = shared(f"data/{path}")
     config = load_config(ROOT / "params.yaml")
     data = config.data.model_copy(update={"source": {task: str(source)}})
     items = get_task(config.model_copy(update={"data": data}), task).load().items

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from trinity.config.schema import Data
+from shared_files import shared
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.rewards.choice import last_letter
 from trinity.tasks.base import Splits
@@ -20,12 +21,8 @@ from trinity.tasks.benchmarks.mmlu import Mmlu
 from trinity.tasks.benchmarks.rlpr import Rlpr
 from trinity.types import SPLITS, Item
 
-SHARED = Path(__file__).parents[2].parent / "shared/data"
-
 
 def load(kind: type[Benchmark], path: Path, seed: int = 0) -> Splits:
-    if not path.exists() and path.is_relative_to(SHARED):
-        pytest.skip(f"the real file {path.name} is not here")
     data = Data(seed=seed, caps={}, outcomes={}, source={kind.name: str(path)}, revision={}, decontaminate=[])
     return kind(data).load()
 
@@ -50,7 +47,7 @@ MATH = {"problem": "What is $1+1$?", "answer": "2", "subject": "Algebra", "uniqu
 
 
 def test_math500_in_full() -> None:
-    splits = load(Math500, SHARED / "math500/math500.jsonl")
+    splits = load(Math500, shared("data/math500/math500.jsonl"))
     assert sizes(splits) == (320, 80, 100)
     items = everything(splits)
     item = items["test/precalculus/807.json"]
@@ -58,12 +55,12 @@ def test_math500_in_full() -> None:
     assert item.question == f"{item.extra['stem']}\n\nPut the final answer in \\boxed{{}}."
     assert splits.provenance["split"] == "80/20 of all, 80/20 of the rest"
     assert (splits.provenance["rows_used"], splits.provenance["rows_left_out"]) == (500, 0)
-    assert everything(load(Math500, SHARED / "math500/math500.jsonl", seed=1)).keys() == items.keys()
-    assert load(Math500, SHARED / "math500/math500.jsonl", seed=1).items != splits.items
+    assert everything(load(Math500, shared("data/math500/math500.jsonl"), seed=1)).keys() == items.keys()
+    assert load(Math500, shared("data/math500/math500.jsonl"), seed=1).items != splits.items
 
 
 def test_gsm8k_in_full() -> None:
-    splits = load(Gsm8k, SHARED / "gsm8k")
+    splits = load(Gsm8k, shared("data/gsm8k"))
     assert sizes(splits) == (5978, 1495, 1319)
     items = everything(splits)
     assert all(item.reference.lstrip("-").isdigit() for item in items.values())
@@ -73,7 +70,7 @@ def test_gsm8k_in_full() -> None:
 
 
 def test_the_stem_questions_of_mmlu() -> None:
-    splits = load(Mmlu, SHARED / "mmlu_stem")
+    splits = load(Mmlu, shared("data/mmlu_stem"))
     assert sizes(splits) == (1931, 483, 604)
     items = everything(splits)
     letters = Counter(item.reference for item in items.values())

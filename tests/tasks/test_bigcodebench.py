@@ -1,16 +1,16 @@
 """BigCodeBench: rows of the Hub and of copies, and what the reward is given."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trinity.config.schema import Data
+from shared_files import shared
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.benchmarks.bigcodebench import BigCodeBench, BigCodeBenchHard
 from trinity.tasks.benchmarks.programs import defined_names
 
-SHARED = Path(__file__).parents[2].parent / "shared/data/bigcodebench_hard/BigCodeBench-instruct-hard.json"
+REAL = "data/bigcodebench_hard/BigCodeBench-instruct-hard.json"
 ROW = {
     "task_id": "BigCodeBench/7",
     "complete_prompt": 'import os\ndef task_func():\n    """Doc."""\n',
@@ -46,9 +46,7 @@ def test_a_missing_field_is_named(field: str) -> None:
 
 
 def test_the_real_hard_set() -> None:
-    if not SHARED.is_file():
-        pytest.skip("the shared copy of BigCodeBench-Hard is not here")
-    splits = BigCodeBenchHard(data(bigcodebench_hard=str(SHARED))).load()
+    splits = BigCodeBenchHard(data(bigcodebench_hard=str(shared(REAL)))).load()
     assert {split: len(items) for split, items in splits.items.items()} == {"train": 0, "valid": 0, "test": 148}
     for item in splits.items["test"]:
         # The official program: the prefix with a body, then the reply.

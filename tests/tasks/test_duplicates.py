@@ -2,14 +2,14 @@
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trinity.config.schema import Data
+from shared_files import shared
+from trinity.config.tasks import Data
 from trinity.tasks.base import Splits
 from trinity.tasks.benchmarks.math500 import Math500
 from trinity.tasks.benchmarks.mmlu import Mmlu
@@ -17,8 +17,6 @@ from trinity.tasks.demo.task import KINDS, DemoTask
 from trinity.tasks.duplicates import normalised, remove_duplicates, stem, summary
 from trinity.tasks.files import read_file
 from trinity.types import SPLITS, Item
-
-SHARED = Path(__file__).parents[2].parent / "shared/data"
 
 
 def item(question: str, number: int = 0, **extra: str) -> Item:
@@ -148,10 +146,7 @@ def test_many_questions_take_seconds() -> None:
 
 
 def source(**paths: str) -> Data:
-    for path in paths.values():
-        if not (SHARED / path).exists():
-            pytest.skip(f"the real file {path} is not here")
-    local = {name: str(SHARED / path) for name, path in paths.items()}
+    local = {name: str(shared(f"data/{path}")) for name, path in paths.items()}
     return Data(seed=0, caps={}, outcomes={}, source=local, revision={}, decontaminate=[])
 
 
@@ -161,7 +156,7 @@ def everything(given: Splits) -> list[Item]:
 
 def test_the_training_problems_of_math_against_real_sets() -> None:
     data = source(math500="math500/math500.jsonl", mmlu="mmlu_stem")
-    rows = json.loads((SHARED / "math_train/rllm_math_train_7474.json").read_bytes())
+    rows = json.loads(shared("data/math_train/rllm_math_train_7474.json").read_bytes())
     train = tuple(item(row["problem"], number) for number, row in enumerate(rows))
     evaluation = {"math500": everything(Math500(data).load()), "mmlu": everything(Mmlu(data).load())}
     _, counts = remove_duplicates(Splits({"train": train, "valid": (), "test": ()}, {}), evaluation)
@@ -171,8 +166,7 @@ def test_the_training_problems_of_math_against_real_sets() -> None:
 
 
 def test_the_known_duplicates_of_a_table() -> None:
-    source(table="llmrouter_9models/outcomes.jsonl")
-    path = SHARED / "llmrouter_9models/outcomes.jsonl"
+    path = shared("data/llmrouter_9models/outcomes.jsonl")
     rows = [row for _, row in read_file(path, path.name)]
     by_split = {split: [f"{row['question']}{row['choices'] or ''}" for row in rows if row["split"] == split]
                 for split in ("train", "test")}  # fmt: skip

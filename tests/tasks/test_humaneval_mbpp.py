@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from trinity.config.schema import Data
+from shared_files import shared
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.benchmarks.base import Benchmark, Question
 from trinity.tasks.benchmarks.humaneval import HumanEval
 from trinity.tasks.benchmarks.mbpp import Mbpp
 from trinity.types import Item
-
-SHARED = Path(__file__).parents[2].parent / "shared/data/humaneval_mbpp"
 
 # Trusted programs: each runs in names of its own, as the program does that a reward runs in another process.
 RUN_ALL = """
@@ -59,14 +58,12 @@ def everything(task: Benchmark) -> list[Item]:
     return [item for items in task.load().items.values() for item in items]
 
 
-def shared(file: str) -> Path:
-    if not (SHARED / file).is_file():
-        pytest.skip("the shared copies of HumanEval and MBPP are not here")
-    return SHARED / file
+def real(file: str) -> Path:
+    return shared(f"data/humaneval_mbpp/{file}")
 
 
 def test_every_solution_of_humaneval_passes_and_no_stub_does() -> None:
-    items = everything(HumanEval(data(humaneval=shared("humaneval-python.jsonl"))))
+    items = everything(HumanEval(data(humaneval=real("humaneval-python.jsonl"))))
     assert len(items) == 164
     assert failing(items, lambda item: item.extra["canonical"]) == []
     # Whatever the prelude defines, the tests must use the program's own function.
@@ -74,7 +71,7 @@ def test_every_solution_of_humaneval_passes_and_no_stub_does() -> None:
 
 
 def test_every_solution_of_mbpp_passes_but_for_the_row_that_lacks_its_setup() -> None:
-    items = everything(Mbpp(data(mbpp=shared("mbpp_test.jsonl"))))
+    items = everything(Mbpp(data(mbpp=real("mbpp_test.jsonl"))))
     assert {str(number) for number in range(11, 511)} - {item.id for item in items} == {"367"}
     assert failing(items, lambda item: item.extra["canonical"]) == []
     stubs = failing(

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from trinity.config.schema import Data
+from shared_files import shared
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.rewards.code import unpack_tests
 from trinity.tasks.benchmarks.livecodebench import V1_IDS, V6_IDS, LiveCodeBench
@@ -133,9 +134,7 @@ def test_a_row_without_tests_names_file_and_row(release: Path) -> None:
 
 
 def test_the_published_ids_are_those_of_both_releases() -> None:
-    folder = Path(__file__).parents[2].parent / "shared/data/lcb_outcomes"
-    if not folder.is_dir():
-        pytest.skip("the shared lists of question ids are not here")
+    folder = shared("data/lcb_outcomes")
     old, new = (
         json.loads((folder / name).read_text(encoding="utf-8"))
         for name in ("v1_400_question_ids.json", "v6_new_175_question_ids.json")

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from trinity.config.schema import Data
+from shared_files import shared
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.benchmarks.mt_bench import ANSWERS, QUESTIONS, MtBench, second_turn
 from trinity.types import Item
-
-SHARED = Path(__file__).parents[2].parent / "shared/data/mt_bench"
 
 
 def task(source: Path) -> MtBench:
@@ -91,11 +90,16 @@ def test_a_bad_row_is_named(tmp_path: Path, row: dict[str, Any], message: str) -
 
 
 def test_the_real_set() -> None:
-    if not SHARED.is_dir():
-        pytest.skip("the shared copy of MT-Bench is not here")
-    items = task(SHARED).load().items["test"]
+    items = task(shared("data/mt_bench")).load().items["test"]
     assert len(items) == len({item.id for item in items}) == 80
     with_reference = {item.domain for item in items if item.reference["answer"] is not None}
     assert with_reference == {"math", "reasoning", "coding"}
     assert sum(item.reference["answer"] is not None for item in items) == 30
     assert all(second_turn(item, "x").reference["answer"] for item in items if item.domain in with_reference)
+
+
+def test_questions_alone_load_with_the_references_that_they_have() -> None:
+    items = task(shared("data/mt_bench/question.jsonl")).load().items["test"]
+    assert len(items) == 80
+    halves = [item for item in items if (item.reference["answer"] is None) != (item.extra["second_answer"] is None)]
+    assert {item.id for item in halves} == {"103", "108", "110"}

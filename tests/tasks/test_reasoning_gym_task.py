@@ -12,7 +12,7 @@ import pytest
 
 import trinity.rewards.reasoning_gym as library
 import trinity.tasks.reasoning_gym as module
-from trinity.config.schema import Data
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.rewards.packed import unpack
 from trinity.tasks.reasoning_gym import SIZES, ReasoningGymTask
@@ -24,7 +24,7 @@ needs_library = pytest.mark.skipif(
 PRINT = """
 import json
 from dataclasses import asdict
-from trinity.config.schema import Data
+from trinity.config.tasks import Data
 from trinity.tasks.reasoning_gym import ReasoningGymTask
 splits = ReasoningGymTask({name!r}, Data.model_validate({data!r})).load()
 print(json.dumps([asdict(item) for items in splits.items.values() for item in items]))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from shared_files import shared
 from trinity.config import load_config
 from trinity.errors import DataError
 from trinity.tasks.importers import ImportReport, import_outcomes
@@ -15,8 +16,6 @@ from trinity.tasks.importers.command import add_parser
 from trinity.tasks.outcomes import OutcomeRow, read_outcomes
 
 ROOT = Path(__file__).parents[2]
-DATA = ROOT.parent / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the public collections are not at {DATA}")
 
 
 def write_jsonl(path: Path, records: list[dict[str, Any]]) -> None:
@@ -191,20 +190,20 @@ def test_lcb_refuses_a_hole(tmp_path: Path) -> None:
         lcb(tmp_path, whole + "2,v2_v5,d,leetcode,easy,1,0.1\n", whole)
 
 
-@needs_data
 def test_the_collections_themselves(tmp_path: Path) -> None:
-    router = import_outcomes("llmrouter", DATA / "llmrouter_9models", tmp_path / "router.jsonl")
+    router = import_outcomes("llmrouter", shared("data/llmrouter_9models"), tmp_path / "router.jsonl")
     assert (router.rows, sum(router.dropped.values()), len(router.models), len(router.kinds)) == (5541, 69, 9, 13)
     assert router.means["gemma-2-9b-it"] == pytest.approx(0.562, abs=5e-4)
-    code = import_outcomes("lcb", DATA / "lcb_outcomes", tmp_path / "lcb.jsonl", DATA / "lcb_questions_v1_v5")
+    code = import_outcomes(
+        "lcb", shared("data/lcb_outcomes"), tmp_path / "lcb.jsonl", shared("data/lcb_questions_v1_v5")
+    )
     assert (code.rows, dict(code.dropped)) == (880, {"question without a statement": 175})
     assert (dict(code.splits), len(code.models)) == ({"test": 480, "train": 400}, 29)
-    choice = import_outcomes("mmlu_pro", DATA / "mmlu_pro_outcomes", tmp_path / "mmlu.jsonl")
+    choice = import_outcomes("mmlu_pro", shared("data/mmlu_pro_outcomes"), tmp_path / "mmlu.jsonl")
     assert (choice.rows, sum(choice.dropped.values()), len(choice.models)) == (11762, 270, 28)
     assert len(read_outcomes(tmp_path / "mmlu.jsonl")) == 11762
 
 
-@needs_data
 def test_the_command_prints_the_report_and_repeats_its_bytes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -212,7 +211,7 @@ def test_the_command_prints_the_report_and_repeats_its_bytes(
     add_parser(parser.add_subparsers())
     tables = []
     models = "gemma-2-9b-it, qwen2.5-7b-instruct"
-    source = str(DATA / "llmrouter_9models")
+    source = str(shared("data/llmrouter_9models"))
     for name in ("one.jsonl", "two.jsonl"):
         args = parser.parse_args(
             ["import-outcomes", "llmrouter", "--source", source, "--out", str(tmp_path / name), "--models", models]

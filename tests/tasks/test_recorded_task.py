@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trinity.config.schema import OutcomeTable
+from trinity.config.tasks import OutcomeTable
 from trinity.errors import DataError
 from trinity.tasks.base import Splits, Task
 from trinity.tasks.outcomes import OutcomeRow, write_outcomes

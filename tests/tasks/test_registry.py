@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from trinity.config.load import load_config
-from trinity.config.schema import Config, OutcomeTable
+from trinity.config.schema import Config
+from trinity.config.tasks import OutcomeTable
 from trinity.errors import DataError
 from trinity.tasks.demo.task import DemoTask
 from trinity.tasks.recorded import OutcomeTask

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from trinity.config.schema import Data
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.source import Hub, read_rows
 
@@ -151,7 +151,7 @@ def download(home: Path, cases: list[dict[str, Any]], **environment: str) -> lis
     """`read_rows` in a process of its own, since the client reads its environment once."""
     script = """
 import json, sys
-from trinity.config.schema import Data
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.source import Hub, read_rows
 for case in json.loads(sys.argv[1]):

@@ -26,7 +26,8 @@ def test_the_stage_writes_the_splits_of_a_task(tmp_path: Path) -> None:
     done = run(tmp_path, "--task", "demo_choice")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        "demo_choice: train 9, valid 48, test 60; duplicates removed: 0 from train and 0 from valid\n"
+        "demo_choice: train 9, valid 48, test 60; duplicates removed: 0 from train and 0 from valid; "
+        "no evaluation set compared (data.decontaminate)\n"
     )
     folder = tmp_path / "data/splits/demo_choice"
     assert len(read_split(folder, "train")) == 9
@@ -116,7 +117,7 @@ def test_settings_of_no_task_and_absent_files_are_named(tmp_path: Path) -> None:
     assert first.startswith("missing task math5000: data.source: no such task; available: demo_math, ")
     assert second.startswith("missing task gpqa: data.decontaminate: no such task; available: demo_math, ")
     assert third == "missing data none.jsonl: put the file or folder there, or take data.source.math500 out"
-    assert fourth.startswith("missing watch on params.yaml: move or link it into data/sources, ")
+    assert fourth.startswith("missing watch on params.yaml: move it into data/sources, ")
 
 
 def test_run_main_lets_other_errors_pass(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trinity.config.schema import Data
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.base import Splits
 from trinity.tasks.demo.task import DemoTask

@@ -11,6 +11,7 @@ from trinity.types import SPLITS, Item, Response
 
 if TYPE_CHECKING:
     from trinity.config.schema import Config
+    from trinity.grading.mutants import Programs
     from trinity.rewards.grader import Grader
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -25,6 +26,7 @@ MATHS_FORMS = (
 CHOICE_FORMS = (
     "Answer: {}", "**Answer: {}**", "The correct answer is ({}).", "Hence $\\boxed{{\\text{{{}}}}}$.", "I choose {}"
 )  # fmt: skip
+MOST_NAMED = 50
 FREEFORM_FORMS = ("Answer: {}", "So it is settled.\n**Answer:** {}", "<answer>{}</answer>")
 
 
@@ -45,22 +47,23 @@ class Answers:
 class Report:
     """What the grader made of a task's own answers; `refused` and `accepted` name item and answer."""
 
-    task: str
-    items: int
     right: int
     refused: tuple[str, ...]
     wrong: int
     accepted: tuple[str, ...]
 
     def lines(self) -> list[str]:
-        """The two rates, then each exception."""
+        """The two rates, then the exceptions."""
         rates = [
-            f"{self.task}: {self.items} items",
             f"  own answers graded 1:     {_rate(self.right, self.refused)}",
             f"  changed answers graded 0: {_rate(self.wrong, self.accepted)}",
         ]
-        refused = [f"  graded 0: {one}" for one in self.refused]
-        return [*rates, *refused, *(f"  graded 1: {one}" for one in self.accepted)]
+        return [*rates, *_named("graded 0", self.refused), *_named("graded 1", self.accepted)]
+
+    @property
+    def exceptions(self) -> int:
+        """How many answers were graded as they should not be."""
+        return len(self.refused) + len(self.accepted)
 
 
 def add_parser(subparsers: "Subparsers") -> None:
@@ -91,25 +94,25 @@ def run(args: argparse.Namespace) -> int:
     from trinity.rewards.grader import Grader
     from trinity.tasks.registry import get_task
 
+    if args.mutants < 0:
+        raise DataError("--mutants: 0 or more")
     config = load_config()
     if args.source is not None:
         if len(args.tasks) > 1:
             raise DataError("--source: for one task; name the others under data.source in params.yaml")
         config = _with_source(config, args.tasks[0], args.source)
     exceptions = 0
-    with Grader(config.sandbox, mode=config.grading.mode) as grader:
+    with Grader(config.sandbox, config.grading.mode, remember=False) as grader:
         for name in args.tasks:
             task = get_task(config, name)
             splits = task.load().items
             items = [item for split in SPLITS for item in splits[split]]
-            if task.reward == "code":
-                lines, found = _programs(config, name, items, args.mutants)
-                print("\n".join(lines))
-                exceptions += found
-                continue
-            report = check(name, items, grader)
+            report: Report | Programs = (
+                check_programs(config, items, args.mutants) if task.reward == "code" else check(name, items, grader)
+            )
+            print(f"{name}: {len(items)} items, grading {config.grading.mode}")
             print("\n".join(report.lines()))
-            exceptions += len(report.refused) + len(report.accepted)
+            exceptions += report.exceptions
     return 1 if exceptions else 0
 
 
@@ -124,7 +127,7 @@ def check(task: str, items: Sequence[Item], grader: "Grader") -> Report:
     for item in items:
         if item.reward not in ANSWERS:
             raise DataError(
-                f"task {task}: answers of kind {item.reward} are not checked here; those of {', '.join(ANSWERS)} are"
+                f"task {task}: answers of kind {item.reward} are not checked, but {', '.join(ANSWERS)} and code are"
             )
         answers = ANSWERS[item.reward](item)
         for expected, texts in ((True, answers.right), (False, answers.wrong)):
@@ -133,25 +136,17 @@ def check(task: str, items: Sequence[Item], grader: "Grader") -> Report:
                 grade = grader.grade(item, Response(text, "stop", 0, 0))
                 if (grade.value == 1) != expected:
                     exceptions[expected].append(f"{item.id}: {text!r} ({grade.reason})")
-    return Report(task, len(items), counts[True], tuple(exceptions[True]), counts[False], tuple(exceptions[False]))
+    return Report(counts[True], tuple(exceptions[True]), counts[False], tuple(exceptions[False]))
 
 
-def _programs(config: "Config", task: str, items: Sequence[Item], each: int) -> tuple[list[str], int]:
-    """What the tests make of own solutions and of their mutants, and how many own solutions fail."""
-    from trinity.grading.mutants import fates, own_solutions
+def check_programs(config: "Config", items: Sequence[Item], each: int) -> "Programs":
+    """Runs the own solutions of a code task and, where its tests are asserts, up to `each` mutants of each."""
+    from trinity.grading.mutants import Programs, fates, own_solutions
 
     failing = own_solutions(items, config.sandbox)
-    lines = [f"{task}: {len(items)} items", f"  own solutions that pass: {len(items) - len(failing)} of {len(items)}"]
-    lines += [f"  fails: {identity}: {reason}" for identity, reason in failing.items()]
-    if each and items and "checks" in items[0].reference:
-        found = fates(items, config.sandbox, each, config.data.seed)
-        changed = found.failed + found.unnoticed
-        lines.append(
-            f"  mutants by one token that fail: {found.failed} of the {changed} that change what a test sees "
-            f"({found.rate:.1%}); {found.unchanged} others change nothing that a test sees"
-        )
-        lines += [f"  unnoticed: {identity}: {len(mutants)}" for identity, mutants in found.of.items()]
-    return lines, len(failing)
+    with_asserts = [item for item in items if "checks" in item.reference]
+    found = fates(with_asserts, config.sandbox, each, config.data.seed) if each and with_asserts else None
+    return Programs(len(items), failing, found)
 
 
 def _maths(item: Item) -> Answers:
@@ -183,6 +178,12 @@ def changed_number(answer: str) -> str | None:
 
 def _written(forms: Sequence[str], answer: str) -> tuple[str, ...]:
     return tuple(form.format(answer) for form in forms)
+
+
+def _named(what: str, exceptions: Sequence[str]) -> list[str]:
+    lines = [f"  {what}: {one}" for one in exceptions[:MOST_NAMED]]
+    more = len(exceptions) - len(lines)
+    return [*lines, f"  {what}: and {more} more"] if more else lines
 
 
 def _rate(count: int, exceptions: Sequence[str]) -> str:

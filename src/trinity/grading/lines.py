@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 from trinity.errors import DataError, RewardError
 
 if TYPE_CHECKING:
-    from trinity.config.schema import Sandbox
+    from trinity.config.tasks import Sandbox
     from trinity.rewards.grader import Grader
     from trinity.types import Item
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Mode = Literal["robust", "official"]
 REWARDS = {"math": "math", "mcq": "choice", "freeform": "freeform", "code_stdin": "code", "code_functional": "code"}
+TESTS = ("inputs", "outputs", "fn_name", "timeout")
 KINDS = (*REWARDS, "code_extract", "mtbench_rating")
 
 DESCRIPTION = """\
@@ -62,43 +63,19 @@ def run(args: argparse.Namespace) -> int:
     """
     from tqdm import tqdm
 
+    from trinity.rewards.grader import Grader
+
     name = "standard input" if args.file == "-" else args.file
     with ExitStack() as stack:
         source = sys.stdin.buffer if args.file == "-" else stack.enter_context(_opened(Path(args.file)))
-        graders = stack.enter_context(_Graders(args.mode))
+        grader = stack.enter_context(Grader(_sandbox(), args.mode, remember=False))
         for row, line in tqdm(_lines(source, name), unit=" lines", disable=not sys.stderr.isatty(), leave=False):
             try:
-                verdict, reason = _verdict(line, graders, args.mode, f"{name}: row {row}")
+                verdict, reason = _verdict(line, grader, args.mode, f"{name}: row {row}")
             except RewardError as error:
                 raise RewardError(f"{name}: row {row}: {error}") from None
             print(json.dumps({**line, "verdict": verdict, "reason": reason}), flush=True)
     return 0
-
-
-class _Graders:
-    """One grader for each time limit that lines ask for; code lines alone start a sandbox."""
-
-    def __init__(self, mode: Mode) -> None:
-        self._mode: Mode = mode
-        self._by_seconds: dict[int | None, Grader] = {}
-
-    def __enter__(self) -> "_Graders":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for grader in self._by_seconds.values():
-            grader.close()
-
-    def of(self, seconds: int | None) -> "Grader":
-        """The grader whose tests may take so many seconds of CPU time; None takes those of the settings."""
-        if seconds not in self._by_seconds:
-            from trinity.rewards.grader import Grader
-
-            section = _sandbox()
-            if seconds is not None:
-                section = section.model_copy(update={"cpu_seconds": seconds})
-            self._by_seconds[seconds] = Grader(section, mode=self._mode)
-        return self._by_seconds[seconds]
 
 
 def _sandbox() -> "Sandbox":
@@ -111,7 +88,7 @@ def _sandbox() -> "Sandbox":
 
     import yaml
 
-    from trinity.config.schema import Sandbox
+    from trinity.config.tasks import Sandbox
 
     settings = yaml.safe_load(files("trinity.presets").joinpath("demo.yaml").read_text(encoding="utf-8"))
     return Sandbox.model_validate(settings["sandbox"])
@@ -119,28 +96,23 @@ def _sandbox() -> "Sandbox":
 
 def _opened(path: Path) -> IO[bytes]:
     if not path.is_file():
-        raise DataError(f"{path}: no such file")
+        raise DataError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}: give a file of JSON lines, or -")
     return path.open("rb")
 
 
 def _lines(source: IO[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    from trinity.tasks.files import json_line
+
     for row, raw in enumerate(source, 1):
         if not raw.strip():
             continue
-        where = f"{name}: row {row}"
-        try:
-            line = json.loads(raw.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise DataError(f"{where}: not UTF-8: {error.reason} at byte {error.start + 1}") from None
-        except (ValueError, RecursionError) as error:
-            cut = "" if raw.endswith(b"\n") else " (the file seems to be cut short here)"
-            raise DataError(f"{where}: not JSON: {error}{cut}") from None
+        line = json_line(raw, f"{name}: row {row}")
         if not isinstance(line, dict):
-            raise DataError(f"{where}: must be an object with kind, response and reference")
+            raise DataError(f"{name}: row {row}: must be an object with kind, response and reference")
         yield row, line
 
 
-def _verdict(line: Mapping[str, Any], graders: _Graders, mode: Mode, where: str) -> tuple[bool | float | None, str]:
+def _verdict(line: Mapping[str, Any], grader: "Grader", mode: Mode, where: str) -> tuple[bool | float | None, str]:
     kind, response = line.get("kind"), line.get("response")
     if kind not in KINDS:
         raise DataError(f"{where}: kind: must be one of {', '.join(KINDS)}, got {kind!r}")
@@ -158,10 +130,9 @@ def _verdict(line: Mapping[str, Any], graders: _Graders, mode: Mode, where: str)
     from trinity.types import Response
 
     item = _item(line, where)
-    seconds = _tests_seconds(line["reference"], where) if REWARDS[kind] == "code" else None
     if REWARDS[kind] == "code" and "```" not in response and "~~~" not in response:
         response = f"```python\n{response}\n```"
-    grade = graders.of(seconds).grade(item, Response(response, "stop", 0, 0))
+    grade = grader.grade(item, Response(response, "stop", 0, 0))
     return grade.value == 1, grade.reason
 
 
@@ -195,6 +166,9 @@ def _item(line: Mapping[str, Any], where: str) -> "Item":
 def _tests(reference: Any, kind: str, where: str) -> dict[str, Any]:
     if not isinstance(reference, dict):
         raise DataError(f"{where}: reference: must be an object with inputs and outputs")
+    unknown = [str(name) for name in reference if name not in TESTS]
+    if unknown:
+        raise DataError(f"{where}: reference: unknown {', '.join(unknown)}; known: {', '.join(TESTS)}")
     inputs, outputs = reference.get("inputs"), reference.get("outputs")
     for name, texts in (("inputs", inputs), ("outputs", outputs)):
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
@@ -211,7 +185,7 @@ def _tests(reference: Any, kind: str, where: str) -> dict[str, Any]:
     tests = [{"input": given, "output": wanted} for given, wanted in zip(inputs, outputs, strict=True)]
     if function is not None:
         _require_json(outputs, where)
-    return {"function": function, "tests": tests}
+    return {"function": function, "tests": tests, "seconds": _tests_seconds(reference, where)}
 
 
 def _require_json(outputs: list[str], where: str) -> None:

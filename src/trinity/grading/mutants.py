@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tqdm import tqdm
 
-from trinity.config.schema import Sandbox as Section
+from trinity.config.tasks import Sandbox as Section
 from trinity.errors import RewardError
 from trinity.rewards.code import CodeReward
 from trinity.rewards.extract import program_in
@@ -25,6 +25,7 @@ SWAPS = {
 }  # fmt: skip
 # A mutant that never ends is as wrong after a second as after six.
 CPU_SECONDS = 1
+LEAST_RATE = 0.95
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,39 @@ class Fates:
     def rate(self) -> float:
         """The share that failed of those that changed what the tests can see."""
         return self.failed / max(1, self.failed + self.unnoticed)
+
+
+@dataclass(frozen=True)
+class Programs:
+    """What the tests of a code task make of its own solutions, and of their mutants.
+
+    Attributes:
+        items: How many solutions there are.
+        failing: By item id, why its own solution does not pass.
+        mutants: None where the tests are no asserts.
+    """
+
+    items: int
+    failing: dict[str, str]
+    mutants: Fates | None
+
+    @property
+    def exceptions(self) -> int:
+        """Own solutions that fail; and 1 if too few mutants do."""
+        return len(self.failing) + int(self.mutants is not None and self.mutants.rate < LEAST_RATE)
+
+    def lines(self) -> list[str]:
+        """The rates, and what they leave out by id."""
+        lines = [f"  own solutions that pass: {self.items - len(self.failing)} of {self.items}"]
+        lines += [f"  fails: {identity}: {reason}" for identity, reason in self.failing.items()]
+        if self.mutants is not None:
+            found = self.mutants
+            lines.append(
+                f"  mutants by one token that fail: {found.failed} of the {found.failed + found.unnoticed} that change "
+                f"what a test sees ({found.rate:.1%}); {found.unchanged} others change nothing that a test sees"
+            )
+            lines += [f"  unnoticed: {identity}: {len(mutants)}" for identity, mutants in found.of.items()]
+        return lines
 
 
 def mutants(program: str, *key: str | int) -> Iterator[str]:

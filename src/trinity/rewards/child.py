@@ -80,6 +80,10 @@ class Child:
     def call_all(self, works: Sequence[tuple[str, Mapping[str, Any]]], limits: Limits | None = None) -> list[Reply]:
         """One request: a fork for each work, with its payload; the last one is waited for.
 
+        Args:
+            works: Names and payloads.
+            limits: Of these forks; None takes the child's own.
+
         Raises:
             RewardError: the child could not be started, died, does not answer, or could not begin a work; the next
                 call starts a new one if need be.

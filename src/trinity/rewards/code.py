@@ -4,7 +4,8 @@ An item's reference has one of three forms:
 
 1. `{"function": name or null, "tests": [{"input": text, "output": text}, ...]}` (LiveCodeBench): with a name, the input
    holds the arguments as JSON values, one a line, and the output a JSON value; without, they are stdin and stdout.
-   Outputs are compared out here, by LiveCodeBench's rules. The tests may be packed (`pack_tests`).
+   Outputs are compared out here, by LiveCodeBench's rules. The tests may be packed (`pack_tests`). With `"seconds"`
+   a test may take so much CPU time, and not what params.yaml says.
 2. `{"prelude": source, "names": [...], "checks": source}` (HumanEval, MBPP): asserts that call the program from another
    process.
 3. `{"unittest": source, "prefix": source, "entry_point": name}` (BigCodeBench): a unittest module in the program's own
@@ -77,7 +78,7 @@ class CodeReward:
         if "checks" in reference:
             return _whole(self._runner.check(program, reference["prelude"], list(reference["names"]), tests))
         for number, test in enumerate(tests, 1):
-            execution = self._runner.run(program, name, test["input"])
+            execution = self._runner.run(program, name, test["input"], reference.get("seconds"))
             if not execution.finished:
                 return Grade(0.0, f"test {number}: {execution.detail}")
             if not _passes(execution, name, test["output"]):

@@ -26,7 +26,7 @@ class Runner(Protocol):
     Every method raises `RewardError` if the program could not be run for a reason that is not its own.
     """
 
-    def run(self, program: str, function: str | None, data: str) -> Execution:
+    def run(self, program: str, function: str | None, data: str, seconds: int | None = None) -> Execution:
         """Runs a program once.
 
         Args:
@@ -34,6 +34,7 @@ class Runner(Protocol):
             function: Name of the function to call (a method, where the program has a class `Solution`), or None to run
                 the program as a script.
             data: The script's standard input, or the function's arguments as JSON values, one a line.
+            seconds: Of CPU time; None takes the runner's own limit.
         """
         ...
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, Self
 
-from trinity.config.schema import Sandbox as Section
+from trinity.config.tasks import Sandbox as Section
 from trinity.errors import RewardError
 from trinity.rewards.base import Grade, Reward
 from trinity.rewards.choice import ChoiceReward
@@ -24,11 +24,15 @@ class Grader:
     Args:
         sandbox: Where code runs: the section of params.yaml.
         mode: robust: the right verdict; official: the verdict that papers report (docs/grading.md).
+        remember: Whether grades are kept; not for a stream of replies that never repeat.
     """
 
-    def __init__(self, sandbox: Section, mode: Literal["robust", "official"] = "robust") -> None:
+    def __init__(
+        self, sandbox: Section, mode: Literal["robust", "official"] = "robust", *, remember: bool = True
+    ) -> None:
         self._sandbox = Sandbox(sandbox)
         self._workers = sandbox.workers
+        self._remember = remember
         self._makers: dict[str, Callable[[], Reward]] = {
             "math": lambda: MathReward(mode),
             "choice": lambda: ChoiceReward(mode),
@@ -48,9 +52,13 @@ class Grader:
             RewardError: the item's reward is unknown, refused, or could not be computed.
         """
         key = _key(item, response)
-        if key not in self._grades:
-            self._grades[key] = self._reward(item)(item, response)
-        return self._grades[key]
+        known = self._grades.get(key)
+        if known is not None:
+            return known
+        grade = self._reward(item)(item, response)
+        if self._remember:
+            self._grades[key] = grade
+        return grade
 
     def grade_all(self, answers: Iterable[tuple[Item, Response]]) -> None:
         """Grades many replies, `sandbox.workers` at once; `grade` then has them in memory.

@@ -119,7 +119,8 @@ def summary(duplicates: Mapping[str, Any]) -> str:
         if counts["exact"] or counts["normalised"]
     )
     removed = " and ".join(f"{count} from {split}" for split, count in duplicates["removed"].items())
-    return f"duplicates removed: {removed}" + (f" (found in {found})" if found else "")
+    compared = "" if duplicates["across"] else "; no evaluation set compared (data.decontaminate)"
+    return f"duplicates removed: {removed}" + (f" (found in {found})" if found else "") + compared
 
 
 def _counts() -> dict[str, Any]:

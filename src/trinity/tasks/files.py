@@ -56,6 +56,21 @@ def read_file(path: Path, shown: str) -> tuple[Located, ...]:
     return tuple(located)
 
 
+def json_line(line: bytes, where: str) -> Any:
+    """One line of JSONL.
+
+    Raises:
+        DataError: it is not UTF-8, not JSON, or an object in it has a key twice; begins with `where`.
+    """
+    try:
+        return _DECODER.decode(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: not UTF-8: {error.reason}") from None
+    except (ValueError, RecursionError) as error:
+        cut = "" if line.endswith(b"\n") else " (the file seems to be cut short here)"
+        raise DataError(f"{where}: not JSON: {error}{cut}") from None
+
+
 def sha256_of(path: Path) -> str:
     """Checksum of a file's bytes, in hexadecimal."""
     with path.open("rb") as source:
@@ -83,19 +98,9 @@ def _jsonl(path: Path, shown: str) -> Iterator[tuple[int, Any]]:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as source:
             for number, line in enumerate(source, 1):
                 if line.strip():
-                    yield number, _json_line(line, f"{shown}: row {number}")
+                    yield number, json_line(line, f"{shown}: row {number}")
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{shown}: row {number + 1}: cannot be read: {error} (is the file complete?)") from None
-
-
-def _json_line(line: bytes, where: str) -> Any:
-    try:
-        return _DECODER.decode(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise DataError(f"{where}: not UTF-8: {error.reason}") from None
-    except (ValueError, RecursionError) as error:
-        cut = "" if line.endswith(b"\n") else " (the file seems to be cut short here)"
-        raise DataError(f"{where}: not JSON: {error}{cut}") from None
 
 
 def _json_list(text: str, shown: str) -> Iterator[tuple[int, Any]]:

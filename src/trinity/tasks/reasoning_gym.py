@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trinity.config.schema import Data
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.rewards.child import Child, Limits
 from trinity.rewards.reasoning_gym import VERSION, refusal
@@ -34,6 +34,9 @@ class ReasoningGymTask:
         name: `reasoning_gym.GENERATOR`.
         reward: reasoning_gym.
         evaluation_only: False.
+
+    Raises:
+        DataError: the library is absent or of another version, or the generator is refused.
     """
 
     reward = "reasoning_gym"
@@ -43,16 +46,16 @@ class ReasoningGymTask:
         self.name = name
         self._generator = name.removeprefix(PREFIX)
         self._data = data
+        reason = refusal(self._generator)
+        if reason is not None:
+            raise DataError(reason)
 
     def load(self) -> Splits:
         """Draws the items; see `Task.load`.
 
         Raises:
-            DataError: the library is absent, has no such generator, or this one is refused or has too few questions.
+            DataError: the library has no such generator, or it has too few questions.
         """
-        reason = refusal(self._generator)
-        if reason is not None:
-            raise DataError(reason)
         child = Child("trinity.tasks.reasoning_gym_child", LIMITS)
         questions: set[str] = set()
         left_out: Counter[str] = Counter()

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from trinity.config.schema import OutcomeTable
+from trinity.config.tasks import OutcomeTable
 from trinity.errors import DataError
 from trinity.tasks.base import Splits
 from trinity.tasks.files import sha256_of

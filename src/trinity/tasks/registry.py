@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
-from trinity.config.schema import Config, Data
+from trinity.config.schema import Config
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.base import Task
 from trinity.tasks.demo.task import KINDS, DemoTask

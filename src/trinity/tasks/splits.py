@@ -11,7 +11,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from trinity.config.schema import Caps, Data
+from trinity.config.tasks import Caps, Data
 from trinity.errors import DataError
 from trinity.rng import shuffled
 from trinity.tasks.base import Splits

@@ -9,6 +9,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from trinity.rewards.sandbox.levels import (
 )
 
 if TYPE_CHECKING:
-    from trinity.config.schema import Sandbox as Section
+    from trinity.config.tasks import Sandbox as Section
 
 # BigCodeBench's own (its docs: 240 s a task, for all tests together); its libraries want more room than a program.
 UNITTEST_SECONDS = 240
@@ -61,11 +62,14 @@ class Sandbox:
         """
         return best_level(tuple(self._section.levels))
 
-    def run(self, program: str, function: str | None, data: str) -> Execution:
+    def run(self, program: str, function: str | None, data: str, seconds: int | None = None) -> Execution:
         """See `Runner`."""
+        limits = _limits(self._section)
+        if seconds is not None:
+            limits = replace(limits, cpu_seconds=seconds, wall_seconds=max(limits.wall_seconds, 5 * seconds))
         nonce = secrets.token_hex(16)
         task = {"program": program, "function": function, "data": data, "nonce": nonce}
-        return _proven(self._call("program", ("program", task))[-1], nonce)
+        return _proven(self._call("program", ("program", task), limits=limits)[-1], nonce)
 
     def check(self, program: str, prelude: str, names: list[str], checks: str) -> Execution:
         """See `Runner`."""
@@ -112,9 +116,9 @@ class Sandbox:
         for child in started:
             child.close()
 
-    def _call(self, kind: str, *works: tuple[str, Mapping[str, Any]]) -> list[Reply]:
+    def _call(self, kind: str, *works: tuple[str, Mapping[str, Any]], limits: Limits | None = None) -> list[Reply]:
         with self._places, self._child(kind) as child:
-            return child.call_all(works)
+            return child.call_all(works, limits)
 
     @contextlib.contextmanager
     def _child(self, kind: str) -> Iterator[Child]:
@@ -124,8 +128,10 @@ class Sandbox:
             child = idle.get_nowait()
         except queue.Empty:
             child = self._new(kind)
-        yield child
-        idle.put(child)
+        try:
+            yield child
+        finally:  # one that failed has ended its server, and starts another when it is called again
+            idle.put(child)
 
     def _new(self, kind: str) -> Child:
         section, level = self._section, self.level

@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from trinity.config.schema import Data
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.base import Splits
 from trinity.tasks.holdout import places
@@ -49,7 +49,7 @@ class Benchmark(ABC):
 
     name: ClassVar[str]
     hub: ClassVar[Hub]
-    reward: ClassVar[str]
+    reward: ClassVar[Literal["math", "choice", "freeform", "code", "judge"]]
     evaluation_only: ClassVar[bool] = False
 
     def __init__(self, data: Data) -> None:

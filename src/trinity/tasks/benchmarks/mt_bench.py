@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trinity.errors import DataError
+from trinity.rewards.judge import WITH_REFERENCE
 from trinity.tasks.benchmarks.base import Benchmark, Question
 from trinity.tasks.fields import Row, text, text_or_whole, texts
 from trinity.tasks.files import read_file, sha256_of
@@ -13,8 +14,6 @@ from trinity.tasks.source import Hub, Rows, read_rows
 from trinity.types import Item
 
 QUESTIONS, ANSWERS = "question.jsonl", "reference_answer_gpt-4.jsonl"
-# FastChat's NEED_REF_CATS: the judge sees a reference for these alone.
-WITH_REFERENCE = ("math", "reasoning", "coding")
 
 _SECOND = """This is a conversation between a user and an assistant. Reply to the user's last message.
 
@@ -118,10 +117,10 @@ def _answers(row: Row, where: str) -> list[str]:
 
 
 def _references(row: Row, where: str) -> tuple[str | None, str | None]:
-    """One text a turn; none where the Hub's set leaves the list empty."""
+    """One text a turn; None where the set leaves one, or the list, empty."""
     if not row.get("reference"):
         return None, None
-    references = texts(row, "reference", where)
+    references = texts(row, "reference", where, empty=True)
     if len(references) != 2:
         raise DataError(f"{where}: reference: needs one text a turn, has {len(references)}")
-    return references[0], references[1]
+    return references[0] or None, references[1] or None

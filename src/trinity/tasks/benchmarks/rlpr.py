@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from trinity.config.schema import Data
+from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.benchmarks.base import Benchmark, Question
 from trinity.tasks.benchmarks.prompts import short_answer
