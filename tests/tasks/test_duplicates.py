@@ -96,6 +96,7 @@ def test_within_a_task_the_earlier_split_gives_way() -> None:
     assert found.provenance == given.provenance
     assert summary(counts) == (
         "duplicates removed: 3 from train and 2 from valid (found in this task 3 exact + 2 normalised)"
+        "; no evaluation set compared (data.decontaminate)"
     )
 
 
@@ -124,7 +125,7 @@ def test_a_text_without_any_token_is_no_duplicate_of_another() -> None:
     assert questions(found)["train"] == ["?"]
     assert counts["removed"] == {"train": 1, "valid": 0}
     assert summary(remove_duplicates(splits(["a"], [], ["b"]), {})[1]) == (
-        "duplicates removed: 0 from train and 0 from valid"
+        "duplicates removed: 0 from train and 0 from valid; no evaluation set compared (data.decontaminate)"
     )
 
 
