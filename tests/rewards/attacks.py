@@ -7,6 +7,7 @@ import contextlib
 import os
 import secrets
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -124,6 +125,21 @@ def flood_of_output(sandbox: Sandbox) -> None:
 
 
 @attack
+def memory_outside_the_limit(sandbox: Sandbox) -> None:
+    hoard = "import os\nfor _ in range(100): os.write(os.memfd_create('more'), bytes(1 << 20))"
+    assert not run(sandbox, hoard).finished
+    many = "import os\ntry:\n    while True: last = os.open('/dev/null', 0)\nexcept OSError: print(last)"
+    assert int(output(sandbox, many)) < 64
+
+
+@attack
+def flood_of_files(sandbox: Sandbox) -> None:
+    flood = "import itertools\nfor number in itertools.count(): open(str(number), 'w').close()"
+    assert not run(sandbox, flood).finished
+    still_works(sandbox)
+
+
+@attack
 def flood_of_stderr(sandbox: Sandbox) -> None:
     assert output(sandbox, "import os\nfor _ in range(1024): os.write(2, bytes(1 << 20))\nprint(1)") == "1\n"
 
@@ -177,10 +193,38 @@ def processes_outside(sandbox: Sandbox) -> None:
         "assert libc.process_vm_readv(os.getppid(), 0, 0, 0, 0, 0) == 0",
         "os.setpriority(os.PRIO_PROCESS, os.getppid(), 5)",
         "os.sched_setaffinity(os.getppid(), {0})",
+        "assert libc.syscall(31, 0, 0, 0) >= 0",
+        "assert libc.syscall(71, 0, 0, 0) >= 0",
         "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (4, 4))",
     )
     assert "done" not in outcomes, outcomes
     run(sandbox, "import os\nfor target in (os.getppid(), 1, -1): os.kill(target, 9)")
+    still_works(sandbox)
+
+
+@attack
+def signals_by_descriptor(sandbox: Sandbox) -> None:
+    """A pipe can be made to signal a process when it is written to: where processes stand beside each other."""
+    victim = subprocess.Popen(["sleep", "60"])
+    try:
+        program = f"import fcntl, os\nr, w = os.pipe()\nfcntl.fcntl(r, 8, {victim.pid})\nfcntl.fcntl(r, 10, 9)\n"
+        run(sandbox, program + "fcntl.fcntl(r, 4, fcntl.fcntl(r, 3) | 0o20000)\nos.write(w, b'x')\nos.read(r, 1)")
+        time.sleep(0.1)
+        assert victim.poll() is None
+    finally:
+        victim.kill()
+        victim.wait()
+
+
+@attack
+def forging_what_the_server_reads(sandbox: Sandbox) -> None:
+    for forged in ("os.ftruncate(3, 0)", "os.pwrite(3, b'X', 0)", "os.close(3)", "os.closerange(0, 64)"):
+        program = f"import os\n{forged}\nos._exit(0)\nf = 1"
+        assert not run(sandbox, program).finished
+        assert not sandbox.run(program, "f", "1").finished
+        assert not sandbox.check(program, "", ["f"], CHECKS).finished
+        assert not sandbox.unittest(program, TESTS).finished
+    assert not sandbox.unittest("import os\nos.write(3, b'[' * 200000)\nos._exit(0)", TESTS).finished
     still_works(sandbox)
 
 
@@ -312,6 +356,9 @@ CHEATS = [
     "import unittest\nunittest.TestCase._baseAssertEqual = lambda *a, **k: None\n"
     "unittest.TestCase.fail = lambda *a, **k: None\ndef f(x): return 1",
     "import json\njson.dumps = lambda *a, **k: '{}'\ndef f(x): return 1",
+    "import unittest\ndef f(x): raise unittest.SkipTest",
+    "import sys\ndef f(x): sys._getframe(1).f_locals['self'].skipTest('')",
+    "def f(x): raise StopIteration",
     "import sys\nclass Loud(dict):\n    def __missing__(self, key): return 'ok'\ndef f(x): return Loud()",
 ]
 # In one interpreter with the tests, an object that says it is equal to anything is equal to anything.
@@ -373,7 +420,7 @@ def found():
             try:
                 if holds(open(os.path.join(folder, name), 'rb').read(1 << 20)): return 'disk'
             except OSError: pass
-    page, copy = 1 << 16, os.memfd_create('copy')
+    page, copy = 1 << 16, os.open('copy', os.O_RDWR | os.O_CREAT)
     for start in (id(WANTED), id(bytearray(1 << 12)), ctypes.addressof(ctypes.create_string_buffer(1 << 12))):
         for address in range(max(page, start - (8 << 20)) & -page, start + (8 << 20), page):
             try: os.pwrite(copy, (ctypes.c_char * page).from_address(address), 0)

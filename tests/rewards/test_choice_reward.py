@@ -94,6 +94,129 @@ def test_last_letter(text: str, letter: str | None) -> None:
     assert last_letter(text) == letter
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A is correct.",
+        "**A** is correct because it is prime.",
+        "Option A is correct.",
+        "A is the answer.",
+        "So A is the best answer.",
+        "Answer: A is the only prime.",
+        "The answer is A when n is odd",
+        "A seems to be the best option.",
+        "A would be correct.",
+    ],
+)
+def test_a_is_a_letter_too(text: str) -> None:
+    assert last_letter(text) == "A"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is not A but C",
+        "The answer is not A or B, but C.",
+        "The answer isn't A, it's C.",
+        "The answer is neither A nor B, it is C.",
+        "It is not A. It is C.",
+        "Answer: A. No wait, C.",
+        "Answer: A → corrected: C",
+        "The answer is A... no, it's C.",
+        "A is the correct answer? No, C is.",
+        "The answer is A.\n\nWait, that is incorrect. It should be C.",
+        "A, B and D can be ruled out, leaving C.",
+        "By elimination, only C remains.",
+        "Definitely C.",
+        "Choose C.",
+        "I'm going with C.",
+        "This corresponds to C.",
+        "The answer is none of the above, i.e. C.",
+    ],
+)
+def test_corrections_and_eliminations_state_the_letter_behind(text: str) -> None:
+    assert last_letter(text) == "C"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<answer>C</answer>",
+        "<answer>\n(C) 5\n</answer>",
+        '{"answer": "C"}',
+        "The answer is “C”.",
+        "The answer is 'C'.",
+        "The answer is <C>.",
+        "Answer: ${C}$",
+        "\\boxed{{C}}",
+        "✅ **C**",
+        "=> C",
+        "(c)",
+        "c) 5",
+        "The answer is: c) 5",
+        "The answer is:\n\nC) 5\n\nbecause it fits.",
+        "C. 5\n\nExplanation: A is too small; B is even.",
+        "C - 5",
+        "Ans: C",
+        "Final: C",
+        "Antwort: C",
+        "答案：Ｃ",
+        "A. Incorrect.\nB. Incorrect.\nC. Correct, since 2+3=5.\nD. Incorrect.",
+        "Let's see:\nA) 3\nB) 4\nC) 5\nD) 6\n\nC) 5",
+    ],
+)
+def test_what_stands_around_the_letter_does_not_matter(text: str) -> None:
+    assert last_letter(text) == "C"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Answer: B\n\nA common mistake is to answer A.",
+        "The answer is B.\n\nNote: A student who forgets the sign would choose A.",
+        "Answer: B\n\nMany students choose A.",
+        "The correct answer is B.\n\nIf the question asked for the least, the correct answer would be A.",
+        "Answer: B\n\nNote that A would be right if the question asked for the sum.",
+        "The answer is B, while A is the answer to the reverse question",
+        "The correct answer is B. A is true for n = 1 only.",
+        "There are 40 students and 12 of them left so the answer is B",
+        "If we drop it, the answer would be B",
+        "These are human mistakes\nAnswer: B",
+        "B) False, True",
+        "B) It is not possible to say.",
+    ],
+)
+def test_a_remark_is_no_statement(text: str) -> None:
+    assert last_letter(text) == "B"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The answer is C++.",
+        "The answer is C#.",
+        "The answer is C-14.",
+        "The answer is E = mc^2",
+        "Answer: C D",
+        "Is it C?",
+        "It isn't C.",
+        "No, not C.",
+        "Incorrect: C",
+        "A, B and C are all wrong.",
+        "A, while tempting, is wrong.",
+        "A - incorrect",
+        "A. Analysis\n\nB. Result",
+        "A) Incorrect.\nB) Correct.\nC) Correct.",
+        "Answer:\nA) 3\nB) 4\nC) 5",
+        "A) because it is round\nB) because it is flat",
+        "Take care to\nA) heat it\nB) correct for the pressure",
+        "Vitamin A is best known for vision.",
+    ],
+)
+def test_states_no_letter(text: str) -> None:
+    assert last_letter(text) is None
+
+
 @given(st.sampled_from("ABCDEFGHIJ"), st.text(max_size=60))
 def test_a_closing_statement_wins_over_all_before(letter: str, before: str) -> None:
     assert last_letter(f"{before}\nAnswer: {letter}") == letter
@@ -106,7 +229,28 @@ def test_any_text_has_at_most_one_letter(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["answer ", "answer is the the ", "A ", "(", "I'd say ", "not ", "\\boxed{A)", "\n", "A is ", "\\text{"]
+    "piece",
+    [
+        "answer ",
+        "answer is the the ",
+        "A ",
+        "(",
+        "I'd say ",
+        "not ",
+        "\\boxed{A)",
+        "\n",
+        "A is ",
+        "\\text{",
+        "A)\n",
+        "answer:\nA) ",
+        "students ",
+        "=> ",
+        "C) correct\n",
+        "if it would be A ",
+        "not A or B ",
+        "no, ",
+        "<a",
+    ],
 )
 def test_a_megabyte_is_read_in_linear_time(piece: str) -> None:
     text = piece * (10**6 // len(piece))
@@ -136,6 +280,8 @@ def test_letters_that_the_question_does_not_have_are_none() -> None:
         ("Answer: Bronze", 0, 1),
         ("Answer: C", 0, 0),
         ("no idea", 0, 0),
+        ("Answer: $\\boxed{\\text{B}}$", 1, 1),
+        ("Answer: \\boxed{B}", 1, 1),
     ],
 )
 def test_modes(text: str, robust: int, official: int) -> None:

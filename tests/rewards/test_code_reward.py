@@ -78,6 +78,8 @@ def test_wrong_functions(reward: CodeReward, program: str) -> None:
         "def main():\n    print(2 * float(input()))\nif __name__ == '__main__':\n    main()",
         "import sys\nsys.stdout.buffer.write(str(2 * float(input())).encode())",
         "print(2 * float(open('/dev/stdin').read()))",
+        "import threading\nthreading.Thread(target=lambda: print(2 * float(input()))).start()",
+        "import atexit\natexit.register(lambda: print(buffer))\nbuffer = 2 * float(input())",
         "with open('/dev/stdout', 'w') as out: out.write(str(2 * float(input())))",
         "import sys\nx = float(input())\nsys.stdout.write(str(2 * x))\nsys.stdout.close()",
     ],
@@ -90,6 +92,7 @@ def test_right_scripts(reward: CodeReward, program: str) -> None:
     "program",
     [
         "print(8)",
+        "print('sNaN')",
         "print(float(input()) * 2, 'is it')",
         "print(float(input()) * 2)\nprint()\nprint(1)",
         "print(float(input()) * 2)\nraise ValueError",
@@ -183,3 +186,22 @@ def test_an_interpreter_that_is_none_is_named() -> None:
     without = CodeReward(Sandbox(SANDBOX.model_copy(update={"bigcodebench_python": "/no/python"})))
     with pytest.raises(RewardError, match=r"sandbox\.bigcodebench_python: /no/python: cannot be used: "):
         grade(without, UNITTEST, "def task_func(x): return x")
+
+
+def test_a_test_may_skip_itself_and_a_program_may_not_skip_it() -> None:
+    skipping = {**UNITTEST, "unittest": UNITTEST["unittest"] + "    @unittest.skip('no')\n    def test_c(self): fail\n"}
+    with_python = CodeReward(Sandbox(SANDBOX.model_copy(update={"bigcodebench_python": sys.executable})))
+    try:
+        assert grade(with_python, skipping, "def task_func(x): return json.dumps(x)") == 1
+        assert grade(with_python, UNITTEST, "import unittest\ndef task_func(x): raise unittest.SkipTest") == 0
+    finally:
+        with_python.close()
+
+
+def test_an_input_may_be_larger_than_what_a_program_may_write() -> None:
+    small = CodeReward(Sandbox(SANDBOX.model_copy(update={"file_mb": 1})))
+    try:
+        tests = [{"input": "x" * (3 << 20), "output": str(3 << 20)}]
+        assert grade(small, {"function": None, "tests": tests}, "print(len(input()))") == 1
+    finally:
+        small.close()

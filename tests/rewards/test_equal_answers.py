@@ -252,6 +252,54 @@ x = y ## y = x
 5, 5 ## 5,5
 (0,0), (1,1) ## (1,1), (0,0)
 \{(0,0), (1,1)\} ## (1,1) and (0,0)
+(x,y)=(3,2) ## (3,2)
+(3,2) ## (x, y) = (3, 2)
+(5,8),(8,5) ## (x, y) = (5, 8) \quad \text{and} \quad (8, 5)
+\begin{pmatrix}1&2\\3&4\end{pmatrix} ## A^{-1}=\begin{pmatrix}1&2\\3&4\end{pmatrix}
+\begin{pmatrix}1&2\\3&4\end{pmatrix} ## M^2 = \begin{bmatrix}1&2\\[2pt]3&4\end{bmatrix}
+\frac12 ## \frac{AB}{CD}=\frac12
+\frac{NO}{BO}=\frac{1}{\sqrt{6}} ## \frac{1}{\sqrt{6}}
+x^2+1 ## \frac{dy}{dx}=x^2+1
+0<f(x)<1 ## (0,1)
+5 ## \text{5 cm}
+5 ## \text{$5$ cm}
+5 ## \text{5 dollars}
+5 ## \text{The answer is 5}
+3 ## three
+18 ## \text{eighteen}
+42 ## forty-two
+42 ## \text{forty-two (42)}
+7 ## seven dollars
+2500000 ## 2.5 million
+2.5 ## 2.5 million
+\$5,000,000 ## 5 million dollars
+1.22 ## 1,22
+1000.99 ## 1000,99
+0,111 ## 0.111
+\frac{1}{12} ## 0.0833333333333333
+\sqrt{2} ## 1.41421356237
+\frac23 ## 0.666666666666667
+\frac23 ## 0.6666666666666666
+\frac12 ## {1 \over 2}
+120 ## {10 \choose 3}
+(0,9) ## ]0,9[
+[0,9) ## [0,9[
+(0,1)\cup(2,3) ## ]0,1[ \cup ]2,3[
+-2 ## \begin{vmatrix}1&2\\3&4\end{vmatrix}
+B ## \text{(B) } 12
+\text{DNE} ## \text{does not exist}
+5\text{ m/s} ## 5\,\mathrm{m\,s^{-1}}
+5\text{ m/s} ## 18 \text{ km/h}
+5 \text{ m/s} ## 5 \text{ m}\cdot\text{s}^{-1}
+10 \text{ kg m/s} ## 10 \text{ kg·m/s}
+9.8 \text{ m/s}^2 ## 9.8\ \mathrm{m/s²}
+5 \text{ V} ## 5000 \text{ mV}
+120000 \text{ N} ## 120 \text{ kN}
+10 \text{ N} ## 10 \text{ kg m/s}^2
+1 \text{ L} ## 1000 \text{ cm}^3
+100 ^\circ\text{C} ## 100 °C
+100 \text{ degrees Celsius} ## 100^\circ C
+30 ## 30 mph
 """
 
 DIFFERENT = r"""
@@ -393,6 +441,37 @@ n! ## n
 1+10^{-30} ## 1
 e^{\pi} - \pi ## 20
 \sqrt{10^{40}+1} ## 10^{20}
+(x,y)=(3,2) ## (2,3)
+2 ## a+b=2
+1 ## x^2=1
+1 ## A^{-1}=2
+5 ## \text{6 cm}
+5 ## \text{5 or 6}
+\text{3 am} ## \text{3 pm}
+\text{2B} ## \text{2C}
+3 ## four
+42 ## forty-three
+2.5 million ## 2.5 billion
+1,22 ## 1.22
+1.234 ## 1,234
+\frac{1}{12} ## 0.0833333
+\frac{1}{12} ## 0.0833333333334
+1 ## 0.999999999999999
+1+10^{-30} ## 1.0000000000001
+0.123456789012345 ## 0.123456789012346
+(0,9) ## ]0,9]
+[0,9] ## [0,9[
+(0,1],[2,3) ## (0,1),(2,3)
+2 ## \begin{vmatrix}1&2\\3&4\end{vmatrix}
+B ## \text{(C) } 12
+90^\circ ## 90\text{ radians}
+5 \text{ N} ## 5 \text{ kN}
+5 \text{ V} ## 5 \text{ mV}
+5 \text{ J} ## 5 \text{ eV}
+10 \text{ MHz} ## 10 \text{ mHz}
+5 \text{ m/s} ## 5 \text{ km/h}
+5 \text{ m/s} ## 5 \text{ m}
+100^\circ\text{C} ## 100^\circ\text{F}
 """
 
 

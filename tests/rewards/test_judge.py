@@ -1,5 +1,6 @@
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,13 @@ def reply(text: str) -> Response:
         ("Rating: [[08]]", 8.0, 8.0),
         ("Rating: [[rating]]", None, None),
         ("Rating: 7", None, None),
+        ("Rating: [[8]] out of [[10]]", 8.0, 8.0),
+        ("**Rating:** [[5]]. A perfect answer would be [[10]].", 5.0, 5.0),
+        ("Rating: [[3]] at first. Final rating: [[4]]", 4.0, 3.0),
+        ("See source [1] and [2]. Rating: 7", None, 1.0),
+        ("See source [1] and [2]. Rating: [7]", 7.0, 1.0),
+        ("A good answer. [7]", 7.0, 7.0),
+        ("Rating: \\[\\[7\\]\\]", 7.0, None),
         ("", None, None),
     ],
 )
@@ -117,3 +125,10 @@ def test_the_prompts_are_fastchats_word_for_word() -> None:
         name: {"system": theirs[name]["system_prompt"], "user": theirs[name]["prompt_template"]}
         for name in ("single-v1", "single-math-v1", "single-v1-multi-turn", "single-math-v1-multi-turn")
     }
+
+
+@pytest.mark.parametrize("piece", ["[[", "rating ", "Rating: [[", "[[1", "[1]", " ", "[7] ", "\\["])
+def test_a_megabyte_is_read_in_linear_time(piece: str) -> None:
+    started = time.process_time()
+    rating_in(piece * (10**6 // len(piece)), "robust")
+    assert time.process_time() - started < 5

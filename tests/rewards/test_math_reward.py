@@ -46,6 +46,13 @@ def grade(reward: MathReward, gold: str, text: str) -> float:
         (r"\boxed{7} and then cut \boxed{8", "7"),
         (r"\boxed{\}}", r"\}"),
         (r"\boxed{7}: put yours in \boxed{}", "7"),
+        (r"$\boxed{1}$ and $\boxed{2}$", "1, 2"),
+        (r"\boxed{1},\boxed{2}, \boxed{3}", "1, 2, 3"),
+        (r"\boxed{(2,2)} \quad \text{and} \quad \boxed{(6,2)}", "(2,2), (6,2)"),
+        (r"\(x = \boxed{1}\) or \(x = \boxed{2}\)", "1, 2"),
+        (r"\boxed{3}, so the sum is \boxed{7}", "7"),
+        ("\\boxed{3}\nWait, \\boxed{4}", "4"),
+        (r"\boxed{3} \boxed{4}", "4"),
         ("the answer is 4", None),
         (r"\boxed{cut", None),
         (r"\boxed{}", None),
@@ -167,8 +174,49 @@ REPLIES = [
     (False, "12", "The answer is $13$, not $12$"),
 ]
 
+# By kind: the maths on lines of its own, a sentence where the answer should be, units and powers in prose, a conclusion
+# in words behind maths, what is said not to be the answer, cut and abstaining replies.
+PROSE = [
+    (True, "15", "The answer is:\n\n$$\n15\n$$"),
+    (True, "15", "Therefore, the answer is:\n\n\\[\n15\n\\]"),
+    (False, "16", "The answer is:\n\n$$\n15\n$$\n\nNote: $16$"),
+    (True, "34", "Final Answer: The largest $n$ is 34."),
+    (True, "34", "**Final Answer:** The largest value of $n$ is $34$."),
+    (True, "120", "Final Answer: The volume of $ABCDEFGH$ is 120. I hope it is correct."),
+    (True, "12", "The answer is: There are $12$ ways such that the sum is even."),
+    (True, "3", "Final Answer: Jane started growing Sphere 3 hours ago."),
+    (True, "\\text{Sunday}", "The answer is: It will be Sunday."),
+    (True, "1 \\text{ hour}", "The answer is: it takes 60 minutes in total."),
+    (True, "3/8", "Answer: 3/8 (or 37.5%)"),
+    (True, "25", "The area is 25 m^2."),
+    (True, "25", "The area is 25 cm^2."),
+    (True, "25", "The area is 25 m²."),
+    (False, "2", "The area is 25 cm^2."),
+    (True, "2\\sqrt{13}", "The distance is 2*sqrt(13)."),
+    (True, "x^3-1", "x**3 - 1"),
+    (True, "72", "**Step 1** 48/2 = 24.\n\n**Step 2** 48 + 24 = 72 clips."),
+    (True, "12", "$d=\\frac{90}{n}$ for each $n$. Therefore, there are 12 distinct sequences."),
+    (True, "4", "Let $S = \\{1,2,3,4\\}$. The number of elements is 4."),
+    (True, "42", "Thus $x = 42$. This uses Theorem 3."),
+    (True, "42", "Thus $x = 42$. So we used Theorem 3."),
+    (True, "1, 3", "The solutions are x = 1 and x = 3."),
+    (True, "(2,-1)", "They meet at x = 2, y = -1."),
+    (True, "\\text{Sunday}", "So the day is **Sunday**."),
+    (False, "7", "The answer is not 7."),
+    (False, "7", "It is not 7."),
+    (False, "3", "$x = 3$ is not a solution, so there are no solutions."),
+    (True, "-3", "Thus $x = -3$ (we reject $x = 3$)."),
+    (False, "7", "I could not find the answer. 7 was my first guess."),
+    (False, "7", "Question 7: find x. I do not know."),
+    (True, "3", "I cannot find any other solutions, so $x = 3$."),
+    (True, "15", "so we have \\boxed{15"),
+    (False, "7", "it may be \\boxed{8"),
+    (True, "6,8", "\\boxed{6} and \\boxed{8}"),
+    (False, "8", "\\boxed{6} and \\boxed{8}"),
+]
 
-@pytest.mark.parametrize(("right", "gold", "text"), REPLIES)
+
+@pytest.mark.parametrize(("right", "gold", "text"), REPLIES + PROSE)
 def test_replies(reward: MathReward, right: bool, gold: str, text: str) -> None:
     assert bool(grade(reward, gold, text)) is right
 
@@ -183,7 +231,8 @@ HUGE = [
     "\\boxed{" * 150_000, "{" * 10**6, "$" * 10**6, "1" * 10**6, "1 000 " * 170_000, "answer is " * 100_000,
     "\\(" * 500_000, "a" * 10**6, "-" * 10**6, "1,234" * 200_000, "$a " * 300_000, "\\[x" * 300_000, " " * 10**6,
     "1/" * 500_000, "(" * 10**6, "1 1/" * 250_000, "x^" * 500_000, "$$ x" * 200_000, "answer (" * 100_000,
-    "1a" * 500_000,
+    "1a" * 500_000, "1,111," * 160_000, "111," * 250_000,
+    "\\boxed{1}," * 100_000, "answer is it is " * 60_000, "{1\\over " * 100_000, "sqrt(" * 200_000, "**a**" * 200_000,
     "<answer>" * 120_000, "(a" * 500_000, "\\text{" * 140_000,
 ]  # fmt: skip
 
@@ -240,6 +289,11 @@ def test_a_comparison_without_end_ends_and_the_next_one_works(mode: str) -> None
         assert grade(made, "1/2", r"\boxed{0.5}") == 1
     finally:
         made.close()
+
+
+def test_a_reference_in_a_box_is_what_is_in_it(reward: MathReward) -> None:
+    assert grade(reward, r"\(\boxed{6 \text{ and } 8}\)", r"\boxed{8, 6}") == 1
+    assert grade(reward, r"\boxed{6}", r"\boxed{8}") == 0
 
 
 def test_a_reference_without_content_is_an_error(reward: MathReward) -> None:

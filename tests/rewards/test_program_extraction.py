@@ -43,6 +43,11 @@ from trinity.rewards.extract import program_in
         ("```text\nfoo\n```", None, ""),
         ("", None, ""),
         ("```\n```", None, ""),
+        ("```python\nprint(1) ```", None, "print(1)"),
+        ("> ```python\n> if x:\n>     print(1)\n>\n> ```\nSo.", None, "if x:\n    print(1)\n"),
+        ("> > ```python\n> > print(1)\n> > ```", None, "print(1)"),
+        ("> - ```python\n>   print(1)\n>   ```", None, "print(1)"),
+        ("> Run this:\n\n```python\nprint(1 > 0)\n```", None, "print(1 > 0)"),
     ],
 )
 def test_robust(text: str, function: str | None, program: str) -> None:
@@ -69,7 +74,23 @@ def test_a_tagged_block_comes_back_as_it_was(program: str, fence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["```", "```\n", "````\n```\n", "`", "~~~\n", " ", "> ", "-(", "```python\n", "a`", "a```", "a``` x\n"]
+    "piece",
+    [
+        "```",
+        "```\n",
+        "````\n```\n",
+        "`",
+        "~~~\n",
+        " ",
+        "> ",
+        "-(",
+        "```python\n",
+        "a`",
+        "a```",
+        "a``` x\n",
+        "> ```\n",
+        "> ```\n> a\n",
+    ],
 )
 def test_a_megabyte_is_read_in_linear_time(piece: str) -> None:
     text = piece * (10**6 // len(piece))

@@ -208,6 +208,40 @@ def test_a_program_that_kills_its_tests_fails_and_stops_nothing(runner: Sandbox)
     assert printed(runner, "print(1)") == "1\n"
 
 
+def test_closing_ends_the_server_though_a_fork_of_this_process_lives() -> None:
+    before = servers()
+    runner = Sandbox(SHORT)
+    printed(runner, "print(1)")
+    fork = os.fork()
+    if fork == 0:
+        time.sleep(60)
+        os._exit(0)
+    try:
+        started = time.monotonic()
+        runner.close()
+        assert time.monotonic() - started < 5
+        assert servers() <= before
+    finally:
+        os.kill(fork, 9)
+        os.waitpid(fork, 0)
+
+
+def test_a_fork_of_this_process_gets_a_server_of_its_own() -> None:
+    runner = Sandbox(SHORT)
+    try:
+        printed(runner, "print(1)")
+        fork = os.fork()
+        if fork == 0:
+            outputs = {runner.run("print(input())", None, str(number)).output for number in range(20)}
+            os._exit(0 if outputs == {f"{number}\n" for number in range(20)} else 1)
+        assert [printed(runner, "print(input())", str(-number)) for number in range(20)] == [
+            f"{-number}\n" for number in range(20)
+        ]
+        assert os.waitpid(fork, 0)[1] == 0
+    finally:
+        runner.close()
+
+
 def test_a_child_that_cannot_start_is_an_error_that_says_why() -> None:
     child = Child("trinity.no_such_module", LIMITS)
     with pytest.raises(RewardError, match="No module named"):

@@ -255,3 +255,11 @@ def test_splits_that_are_neither_official_nor_a_pool_are_refused(tmp_path: Path)
         path.write_text(json.dumps({**MATH, "unique_id": name}) + "\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"task math500: the source has splits test, valid: needed are train and test"):
         load(Math500, tmp_path)
+
+
+@pytest.mark.parametrize("answer", ["$$", "\\text{}", "$ $"])
+def test_a_reference_with_nothing_to_compare_is_refused_with_its_row(tmp_path: Path, answer: str) -> None:
+    row = {"unique_id": "1", "problem": "What?", "answer": answer, "subject": "s", "level": 1}
+    (tmp_path / "m.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"m\.jsonl: row 1: the reference .* holds nothing to compare with"):
+        load(Math500, tmp_path / "m.jsonl")

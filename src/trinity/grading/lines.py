@@ -95,7 +95,7 @@ def _sandbox() -> "Sandbox":
 
 
 def _opened(path: Path) -> IO[bytes]:
-    if not path.is_file():
+    if path.is_dir() or not path.exists():
         raise DataError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}: give a file of JSON lines, or -")
     return path.open("rb")
 
@@ -156,8 +156,9 @@ def _item(line: Mapping[str, Any], where: str) -> "Item":
     elif reward == "choice" and str(reference).strip().upper() not in tuple("ABCDEFGHIJ"):
         raise DataError(f"{where}: reference: must be a letter from A to J, got {reference!r}")
     choices = line.get("choices")
-    if choices is not None and not isinstance(choices, int | list):
-        raise DataError(f"{where}: choices: must be their number or a list, got {choices!r}")
+    count = len(choices) if isinstance(choices, list) else choices
+    if choices is not None and (isinstance(count, bool) or not isinstance(count, int) or not 2 <= count <= 10):
+        raise DataError(f"{where}: choices: must be their number, 2 to 10, or a list of so many, got {choices!r}")
     return Item(
         where, "grade", str(line["kind"]), "", reward, reference, {} if choices is None else {"choices": choices}
     )

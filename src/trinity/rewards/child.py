@@ -5,9 +5,11 @@ threads could stop it. By itself it is no sandbox: the fork has the rights of th
 builds walls around it.
 """
 
+import contextlib
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -15,10 +17,10 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import IO, Any
 
 from trinity.errors import RewardError
-from trinity.rewards.forked import STARTED
 
 START_SECONDS = 120.0
 REPLY_SECONDS = 15.0
@@ -31,6 +33,7 @@ class Limits:
     Attributes:
         file_bytes: Of any file that is written, standard output among them.
         processes: At once, threads among them, where the system can count them; None is no limit.
+        open_files: Descriptors of one process; None is no limit.
     """
 
     cpu_seconds: int
@@ -38,6 +41,7 @@ class Limits:
     memory_bytes: int
     file_bytes: int = 4 << 20
     processes: int | None = None
+    open_files: int | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class _Running:
+    owner: int
     process: subprocess.Popen[bytes]
     connection: socket.socket
     complaints: IO[bytes]
@@ -94,21 +99,24 @@ class Child:
             header = {"limits": asdict(limits), "works": [name for name, _ in works]}
             with self._lock:
                 patience = limits.wall_seconds + REPLY_SECONDS
+                if self._running is not None and self._running.owner != os.getpid():
+                    self._running = None  # this is a fork of the process that talks to it
                 if self._running is None:
                     self._running = self._start()
                     patience += START_SECONDS
-                endings = self._exchange(self._running, header, [one for pair in files for one in pair], patience)
+                descriptors = [one for pair in files for one in pair]
+                endings, begun = self._exchange(self._running, header, descriptors, patience)
             texts = [os.pread(result, os.fstat(result).st_size, 0).decode(errors="replace") for _, result in files]
         finally:
             for pair in files:
                 for descriptor in pair:
                     os.close(descriptor)
         replies = []
-        for number, (text, ending) in enumerate(zip(texts, endings, strict=True)):
+        for number, (text, ending, started) in enumerate(zip(texts, endings, begun, strict=True)):
             # A later fork can have been killed by what an earlier one runs: that is no fault of this machine's.
-            if not text.startswith(STARTED) and (number == 0 or ending == "exit"):
+            if not started and (number == 0 or ending == "exit"):
                 raise RewardError(f"{self._module}: could not begin ({ending}): {text or 'no reason given'}")
-            replies.append(Reply(text.removeprefix(STARTED), ending))
+            replies.append(Reply(text, ending))
         return replies
 
     def close(self) -> None:
@@ -131,11 +139,11 @@ class Child:
             start_new_session=True,
         )
         theirs.close()
-        return _Running(process, ours, complaints)
+        return _Running(os.getpid(), process, ours, complaints)
 
     def _exchange(
         self, running: _Running, header: Mapping[str, Any], descriptors: Sequence[int], patience: float
-    ) -> list[str]:
+    ) -> tuple[list[str], list[bool]]:
         poll = select.poll()
         poll.register(running.connection, select.POLLIN)
         try:
@@ -155,8 +163,7 @@ class Child:
         answer = json.loads(reply)
         if not answer["clean"]:
             self._stop()
-        endings: list[str] = answer["endings"]
-        return endings
+        return answer["endings"], answer["begun"]
 
     def _last_complaint(self, running: _Running) -> str:
         code = running.process.wait(REPLY_SECONDS)
@@ -168,13 +175,24 @@ class Child:
         running, self._running = self._running, None
         if running is None:
             return
-        running.connection.close()  # the child sees it and ends, and with it all that it started
+        with contextlib.suppress(OSError):  # closing alone would not tell it while a fork of this process lives
+            running.connection.send(json.dumps({"quit": True}).encode())
+        running.connection.close()
         try:
             running.process.wait(REPLY_SECONDS)
         except subprocess.TimeoutExpired:
-            running.process.kill()
-            running.process.wait()
+            _kill(running.process)
         running.complaints.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process and those that it started."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    with contextlib.suppress(OSError):
+        for child in children.read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def _memory(content: bytes = b"") -> int:

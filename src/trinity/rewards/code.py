@@ -120,6 +120,7 @@ def _same_line(line: str, expected: str) -> bool:
 
 def _decimals(line: str) -> list[Decimal] | None:
     try:
-        return [Decimal(token) for token in line.split()]
+        numbers = [Decimal(token) for token in line.split()]
     except InvalidOperation:
         return None
+    return None if any(number.is_snan() for number in numbers) else numbers

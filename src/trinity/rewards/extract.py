@@ -9,6 +9,7 @@ LONGEST = 200_000  # characters of a text that is parsed to see whether it is a 
 
 _OPENING = re.compile(r"^([ \t]*(?:(?:[-*>+]|\d{1,3}[.)])[ \t]+)*)(`{3,}|~{3,})[ \t]*([^`]*)$")
 _OPENING_BEHIND_TEXT = re.compile(r"(?<!`)(`{3,})(?:python3?|py)?[ \t]{0,9}$", re.IGNORECASE)
+_QUOTE = re.compile(r"[ \t]*>[> \t]*")
 _PYTHON = frozenset(("python", "python3", "py", "py3", "python-3", "ipython", "pycon"))
 _MARKDOWN = frozenset(("", "markdown", "md"))
 
@@ -65,10 +66,13 @@ def _blocks(text: str, depth: int) -> list[_Block]:
             position += 1
             continue
         indent, fence, info = opened
+        if quote := _QUOTE.match(indent):
+            indent = indent[quote.end() :]
+            _unquote(lines, position + 1, quote.group().count(">"))
         end = _end_of_block(lines, position + 1, indent, fence)
         inside = [_dedented(line, len(indent)) for line in lines[position + 1 : end]]
         if end < len(lines) and not _is_closing(lines[end], indent, fence):
-            inside.append(_dedented(lines[end], len(indent)).rstrip().rstrip(fence[0]))
+            inside.append(_dedented(lines[end], len(indent)).rstrip().rstrip(fence[0]).rstrip())
         language = info.strip().split()[0].lower().strip("{}.:") if info.strip() else ""
         content = "\n".join(inside)
         nested = _blocks(content, depth + 1) if language in _MARKDOWN and len(fence) > 3 and depth < 3 else []
@@ -86,6 +90,16 @@ def _opened(line: str) -> tuple[str, str, str] | None:
     if behind is None or not line[: behind.start()].strip() or "`" in line[: behind.start()]:
         return None
     return "", behind.group(1), "python"
+
+
+def _unquote(lines: list[str], start: int, depth: int) -> None:
+    """Takes the marks of a block quote off the lines that have them, up to the first that has none."""
+    mark = re.compile(rf"(?:[ \t]*>){{{depth}}} ?")
+    for number in range(start, len(lines)):
+        quoted = mark.match(lines[number])
+        if quoted is None:
+            return
+        lines[number] = lines[number][quoted.end() :]
 
 
 def _end_of_block(lines: list[str], start: int, indent: str, fence: str) -> int:

@@ -6,7 +6,8 @@ no fork finds in its memory what another was given. The reply is one message, ho
 or `signal N`.
 
 Works of one request run at the same time, each in a fork of its own, and are joined by a socket (`LINK`). The last
-named is the one that is waited for; then all are killed. Each fork is a session in an empty folder, with limits.
+named is the one that is waited for; then all are killed. Each fork is a session in an empty folder, with limits. That
+it began its work is said on a pipe, which is closed before anything is run: what is run cannot unsay it.
 
 This module runs in interpreters other than the project's too: standard library, Python 3.10.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import json
 import os
@@ -23,15 +25,17 @@ import select
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-STARTED = "started\n"
 RESULT, LINK = 3, 4
+WIPE_SECONDS = 4.0
 LIBC = ctypes.CDLL(None, use_errno=True)
 SET_PARENT_DEATH_SIGNAL, SET_DUMPABLE = 1, 4  # prctl(2)
 
 Work = Callable[[Mapping[str, Any]], None]
+_began: list[int] = []
 
 
 class Walls:
@@ -62,7 +66,9 @@ class Walls:
             os.rmdir(folder)
 
 
-def serve(works: Work | Mapping[str, Work], walls: Walls | None = None) -> None:
+def serve(
+    works: Work | Mapping[str, Work], walls: Walls | None = None, prepare: Mapping[str, Work] | None = None
+) -> None:
     """Answers requests until the socket closes.
 
     Args:
@@ -70,6 +76,7 @@ def serve(works: Work | Mapping[str, Work], walls: Walls | None = None) -> None:
             set up, so that what fails before is known to be no fault of what is run, and writes its result with
             `finish`.
         walls: What surrounds each fork.
+        prepare: By name of a work, what is done in its fork before the limits and the walls.
     """
     by_name = works if isinstance(works, Mapping) else {"work": works}
     walls = walls or Walls()
@@ -80,7 +87,10 @@ def serve(works: Work | Mapping[str, Work], walls: Walls | None = None) -> None:
         header, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, 16)
         if not header:
             return
-        reply = _answer(by_name, walls, json.loads(header), descriptors, connection)
+        request = json.loads(header)
+        if "quit" in request:
+            return
+        reply = _answer(by_name, walls, prepare or {}, request, descriptors, connection)
         if reply is None:
             return
         connection.send(json.dumps(reply).encode())
@@ -89,8 +99,9 @@ def serve(works: Work | Mapping[str, Work], walls: Walls | None = None) -> None:
 
 
 def begin() -> None:
-    """Marks the result: from here on, what happens is due to what is run."""
-    finish(STARTED.encode())
+    """From here on, what happens is due to what is run."""
+    os.write(_began[0], b".")
+    os.close(_began[0])
 
 
 def finish(result: bytes) -> None:
@@ -103,10 +114,13 @@ def empty(folder: str, kept: Sequence[str] = ()) -> None:
     """Removes all that is in a folder but what is kept, however deep: what lies two levels down is moved up.
 
     Raises:
-        OSError: something cannot be removed.
+        OSError: something cannot be removed, or it takes longer than `WIPE_SECONDS`.
     """
+    deadline = time.monotonic() + WIPE_SECONDS
     while entries := [entry for entry in os.scandir(folder) if entry.path not in kept]:
         for entry in entries:
+            if time.monotonic() > deadline:
+                raise OSError(errno.ETIMEDOUT, "wiping takes too long", folder)
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.path)
                 continue
@@ -128,6 +142,7 @@ def _open_up(folder: str) -> None:
 def _answer(
     works: Mapping[str, Work],
     walls: Walls,
+    prepare: Mapping[str, Work],
     request: Mapping[str, Any],
     descriptors: Sequence[int],
     connection: socket.socket,
@@ -136,15 +151,19 @@ def _answer(
     names, limits = request["works"], request["limits"]
     folders: list[str] = []
     forks: list[int] = []
+    readers: list[int] = []
     links: tuple[socket.socket | None, ...] = socket.socketpair() if len(names) == 2 else (None, None)
     try:
         for name, link, payload, result in zip(names, links, descriptors[::2], descriptors[1::2], strict=False):
             folder = tempfile.mkdtemp(prefix="trinity-")
             folders.append(folder)
             walls.own(folder)
+            reader, writer = os.pipe()
+            readers.append(reader)
             fork = os.fork()
             if fork == 0:
-                _live(works[name], walls, limits, folder, payload, result, link)
+                _live(works[name], walls, prepare.get(name), limits, folder, payload, result, link, writer)
+            os.close(writer)
             forks.append(fork)
         for end in links:
             if end is not None:
@@ -152,6 +171,7 @@ def _answer(
         connected, in_time = _wait(forks[-1], connection, limits["wall_seconds"])
         statuses = walls.sweep(forks)
         endings = [_ending(statuses[fork]) for fork in forks]
+        begun = [os.read(reader, 1) == b"." for reader in readers]  # all that could hold the other end are dead
         if not in_time:
             endings[-1] = "wall"
         try:
@@ -159,9 +179,9 @@ def _answer(
             clean = True
         except OSError:  # this server must not serve again
             clean = False
-        return {"endings": endings, "clean": clean} if connected else None
+        return {"endings": endings, "begun": begun, "clean": clean} if connected else None
     finally:
-        for descriptor in descriptors:
+        for descriptor in [*descriptors, *readers]:
             os.close(descriptor)
 
 
@@ -181,11 +201,13 @@ def _wait(fork: int, connection: socket.socket, wall_seconds: float) -> tuple[bo
 def _live(
     work: Work,
     walls: Walls,
+    prepare: Work | None,
     limits: Mapping[str, Any],
     folder: str,
     payload: int,
     result: int,
     link: socket.socket | None,
+    began: int,
 ) -> None:
     """The fork's life; never returns."""
     try:
@@ -195,13 +217,18 @@ def _live(
         tempfile.tempdir = folder
         with open(payload, "rb") as file:
             task = json.load(file)
-        _place([result] if link is None else [result, link.fileno()])
+        kept = [result] if link is None else [result, link.fileno()]
+        _place([*kept, began])
+        _began[:] = [RESULT + len(kept)]
+        if prepare is not None:
+            prepare(task)
         for kind, soft, hard in (
             (resource.RLIMIT_CPU, limits["cpu_seconds"], limits["cpu_seconds"] + 1),
             (resource.RLIMIT_AS, limits["memory_bytes"], limits["memory_bytes"]),
             (resource.RLIMIT_FSIZE, limits["file_bytes"], limits["file_bytes"]),
             (resource.RLIMIT_CORE, 0, 0),
             (resource.RLIMIT_NPROC, limits["processes"], limits["processes"]),
+            (resource.RLIMIT_NOFILE, limits["open_files"], limits["open_files"]),
         ):
             _limit(kind, soft, hard)
         walls.close(folder)

@@ -20,7 +20,17 @@ LOWEST, HIGHEST = 1.0, 10.0
 
 _DOUBLE = re.compile(r"\[\[(\d+\.?\d*)\]\]")
 _SINGLE = re.compile(r"\[(\d+\.?\d*)\]")
-_LENIENT = re.compile(r"\[\[\s{0,9}(\d{1,9}(?:\.\d{0,9})?)\s{0,9}(?:/\s{0,9}10\s{0,9})?\]\]")
+_SCORE = r"\s{0,9}(\d{1,9}(?:\.\d{0,9})?)\s{0,9}(?:/\s{0,9}10\s{0,9})?"
+# Where the score stands, the surest first: behind "Rating:", anywhere, in single brackets behind it or at the end.
+_PLACES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\brating\b[\s:*_]{{0,9}}(?:is[\s:*_]{{0,9}})?\[\[{_SCORE}\]\]",
+        rf"\[\[{_SCORE}\]\]",
+        rf"\brating\b[\s:*_]{{0,9}}(?:is[\s:*_]{{0,9}})?\[{_SCORE}\]",
+        rf"\[{_SCORE}\][\s.*_]{{0,9}}\Z",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -111,12 +121,14 @@ def rating_in(text: str, mode: Literal["robust", "official"]) -> float | None:
 
     Official, as FastChat reads it (llm_judge/common.py, commit 0e6d3e4b): the first [[n]], else the first [n], whatever
     n is.
-    Robust: the last [[n]] (or [[n/10]]), else the last [n]; from 1 to 10, or it is none.
+    Robust: the last [[n]] (or [[n/10]]) behind "Rating:", else the last [[n]], else [n] behind "Rating:" or at the end;
+    from 1 to 10, or it is none. Brackets may be escaped.
     """
     if mode == "official":
         match = _DOUBLE.search(text) or _SINGLE.search(text)
         return float(match.group(1)) if match else None
-    found = _LENIENT.findall(text) or _SINGLE.findall(text)
+    plain = text.replace("\\[", "[").replace("\\]", "]")
+    found = next((scores for place in _PLACES if (scores := place.findall(plain))), [])
     score = float(found[-1]) if found else None
     return score if score is not None and LOWEST <= score <= HIGHEST else None
 

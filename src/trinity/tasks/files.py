@@ -167,6 +167,8 @@ def _parquet(path: Path, shown: str) -> Iterator[tuple[int, Any]]:
         raise DataError(f"{shown}: row {number}: not UTF-8: {error.reason}") from None
     except (pyarrow.ArrowException, OSError) as error:
         raise DataError(f"{shown}: not a readable Parquet file: {str(error).splitlines()[0]}") from None
+    except (ValueError, OverflowError, LookupError) as error:  # dates out of range, unknown time zones, twin names
+        raise DataError(f"{shown}: row {number}: a value that Python cannot hold: {error}") from None
 
 
 def _all_different(names: Iterable[str], shown: str) -> None:

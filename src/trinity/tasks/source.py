@@ -110,7 +110,9 @@ def _folder(key: str, hub: Hub, folder: Path) -> dict[str, list[Path]]:
     if files and absent:
         raise DataError(f"{folder}: lacks {', '.join(absent)} beside the other files of {hub.repository} ({key})")
     claimed = {path for paths in files.values() for path in paths}
-    others = [path for path in sorted(folder.iterdir()) if is_data_file(path) and path not in claimed]
+    others = [
+        path for path in sorted(folder.iterdir()) if is_data_file(path) and path.is_file() and path not in claimed
+    ]
     for path in others:
         stem = path.name.split(".")[0]
         named = _SPLIT_OF_STEM.get(_SHARD.sub("", stem))

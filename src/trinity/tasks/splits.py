@@ -162,7 +162,7 @@ def _item(line: bytes, where: str) -> Item:
         row = json.loads(line.decode("utf-8"))
     except UnicodeDecodeError:
         raise DataError(f"{where}: not UTF-8") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{where}: not JSON: {error}") from None
     if not isinstance(row, dict):
         raise DataError(f"{where}: not a JSON object")

@@ -9,11 +9,13 @@ import sympy
 from trinity.rewards.maths.expression import TooLarge, Unreadable, read_expression
 from trinity.rewards.maths.forms import Form, Items, Ordered, Relation, Union, Value, forms_of, parse_form
 from trinity.rewards.maths.latex import normalised
+from trinity.rewards.maths.numerals import is_decimal_of, with_decimal_point
 from trinity.rewards.maths.regions import region_of
 from trinity.rewards.maths.units import Unit, split_unit, summed
 from trinity.rewards.maths.values import same_value
 
 _CHOICE = re.compile(r"(?:\((?P<a>[A-Ja-j])\)|(?P<b>[A-Ja-j])[).:]?)(?:[ .:].*)?", re.DOTALL)
+_LETTERED = re.compile(r"\s*(?:\\(?:text|textbf|mathrm|mathbf)\{\s*)?\(([A-J])\)[}\s\\]+[^}\s\\]")
 _BASE = re.compile(r"[({]?([0-9A-Fa-f]+)[)}]?_(?:\{?(\d{1,2})\}?)")
 _RATIO = re.compile(r"[\d.]+(?: ?: ?[\d.]+)+")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?: ?\\text\{([ap])\.?m\.?\}| ?([ap]) ?m)?", re.IGNORECASE)
@@ -30,6 +32,12 @@ def equal_answers(gold: str, answer: str) -> bool:
 
     Not quite symmetric: only a reference that is a lettered choice makes `(C) 12` mean C.
     """
+    chosen = _LETTERED.match(answer)
+    if chosen and re.fullmatch(r"[A-J]", gold.strip()):
+        return chosen[1] == gold.strip()
+    if "," in gold or "," in answer:
+        pair = (normalised(gold), normalised(answer))
+        gold, answer = (gold, answer) if with_decimal_point(*pair) == pair else with_decimal_point(*pair)
     references = forms_of(gold)
     if len(references) == 1 and isinstance(references[0], Value) and _is_choice(gold, references[0].text):
         return _same_choice(references[0].text, answer)
@@ -229,7 +237,8 @@ def _same_quantity(gold: str, answer: str) -> bool:
     left, right = _read(expected), _read(given)
     if left is None or right is None:
         return expected == given and 1 in factors
-    return any(same_value(left, right * sympy.Rational(factor.numerator, factor.denominator)) for factor in factors)
+    same = any(same_value(left, right * sympy.Rational(factor.numerator, factor.denominator)) for factor in factors)
+    return same or (1 in factors and "." not in expected and is_decimal_of(given, left))
 
 
 def _factors(gold: Unit | None, answer: Unit | None) -> list[Fraction]:

@@ -26,41 +26,11 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
 }  # fmt: skip
 _INVERSES = {"sin": sympy.asin, "cos": sympy.acos, "tan": sympy.atan, "cot": sympy.acot, "sec": sympy.asec}
 _CONSTANTS = {"\\pi": sympy.pi, "e": sympy.E, "i": sympy.I, "\\infty": sympy.oo, "\\imath": sympy.I}
-_GREEK = frozenset(
-    [
-        "alpha",
-        "beta",
-        "gamma",
-        "delta",
-        "epsilon",
-        "zeta",
-        "eta",
-        "theta",
-        "iota",
-        "kappa",
-        "lambda",
-        "mu",
-        "nu",
-        "xi",
-        "rho",
-        "sigma",
-        "tau",
-        "phi",
-        "chi",
-        "psi",
-        "omega",
-        "Gamma",
-        "Delta",
-        "Theta",
-        "Lambda",
-        "Xi",
-        "Sigma",
-        "Phi",
-        "Psi",
-        "Omega",
-        "ell",
-    ]
-)
+_GREEK = frozenset((
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
+    "rho", "sigma", "tau", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi", "Sigma", "Phi",
+    "Psi", "Omega", "ell",
+))  # fmt: skip
 _GROUPS = {"(": ")", "[": "]", "{": "}", "\\{": "\\}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}
 _PRODUCT_SIGNS = {"*": 1, "\\cdot": 1, "\\times": 1, "/": -1, "\\div": -1}
 _STARTS = frozenset(
@@ -206,7 +176,7 @@ class _Reader:
         if token == "\\sqrt":
             return self._root()
         if (token.startswith("\\begin{") and "matrix" in token) or token.startswith("\\begin{array"):
-            return self._matrix()
+            return self._matrix().det() if "vmatrix" in token else self._matrix()
         raise Unreadable(token or "the end")
 
     def _number(self, token: str) -> Expr:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trinity.rewards.maths.latex import FUNCTIONS, normalised
+from trinity.rewards.maths.numerals import with_powers_of_ten
 
 RELATIONS = {
     "=": "=", "\\le": "<=", "\\ge": ">=", "<": "<", ">": ">", "\\ne": "!=", "\\in": "in", "\\approx": "~",
@@ -25,6 +26,10 @@ _NAMED = re.compile(rf"[+*/^\d]|(?<!^)-|\\(?:frac|sqrt|cdot|times|div|pm|mp|{'|'
 _SET_BUILDER = re.compile(r"^ ?[a-z] ?(?:\\in ?\\reals ?)?[|:] ?(?=[^|]*$)")
 _LEADING_SIGN = re.compile(r"^(?:(?:=|\\approx(?![A-Za-z])) ?)+")
 _LABEL = re.compile(r"^(?:\\text\{[^{}]*\} ?)+:? ?(?=.)")
+
+_LENGTH = r"\{ ?(?:\\text\{)?[A-Za-z]{1,3}\}?'{0,2} ?\}"
+_RATIO_OF_NAMES = re.compile(rf"\\frac ?{_LENGTH} ?{_LENGTH}")
+_MATRIX_POWER = re.compile(r"(?:\\text\{)?[A-Za-z]\}? ?\^ ?(?:\{ ?-? ?[\dTn] ?\}|\d|T)")
 
 
 @dataclass(frozen=True)
@@ -74,21 +79,22 @@ class Relation:
     @property
     def assigned(self) -> str | None:
         """The value in `name = value`, or after the last sign of `name = ... = value`; None for any other relation."""
-        if set(self.operators) <= {"=", "~"} and is_name(self.sides[0]):
-            return self.sides[-1]
-        if self.operators == ("in",) and is_name(self.sides[0]):
-            return self.sides[-1]
-        return None
+        if not set(self.operators) <= {"=", "~"} and self.operators != ("in",):
+            return None
+        value = self.sides[-1]
+        power_of_matrix = "\\begin" in value and _MATRIX_POWER.fullmatch(self.sides[0])
+        return value if power_of_matrix or is_name(self.sides[0]) else None
 
 
 Form = Value | Items | Ordered | Union | Relation
 
 
 def forms_of(answer: str) -> list[Form]:
-    """The readings of an answer: two where a comma may separate thousands or items, else one."""
+    """The readings of an answer: two where a comma may separate thousands or items, or a million be a unit."""
     text = normalised(answer)
     joined = _THOUSANDS.sub(_without_commas, text) if _commas_group(text) else text
-    return [parse_form(joined)] + ([parse_form(text)] if joined != text else [])
+    readings = [joined, text, with_powers_of_ten(joined)]
+    return [parse_form(reading) for reading in dict.fromkeys(readings)]
 
 
 def parse_form(text: str) -> Form:
@@ -105,7 +111,14 @@ def parse_form(text: str) -> Form:
 
 
 def is_name(text: str) -> bool:
-    r"""Whether a side of an equation names what is asked for (`x`, `f(x)`, `S_1:S`, `\text{Area}`)."""
+    r"""Whether a side of an equation names what is asked for.
+
+    `x`, `f(x)`, `S_1:S`, `\text{Area}`, `(x, y)`, and a ratio of lengths or a derivative, `\frac{AB}{CD}`.
+    """
+    if _RATIO_OF_NAMES.fullmatch(text):
+        return True
+    if text.startswith("(") and text.endswith(")") and not re.search(r"[()]", text[1:-1]):
+        return all(part.strip() and is_name(part) for part in text[1:-1].split(","))
     bare = re.sub(r"_(?:\{[^{}]*\}|.)|\([^()]*\)|'", "", text).strip()
     return bool(bare) and len(bare) <= 60 and not _NAMED.search(bare)
 

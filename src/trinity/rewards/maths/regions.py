@@ -1,6 +1,7 @@
 r"""Answers that are sets of real numbers: intervals, unions, inequalities. Imported in the child process alone."""
 
 import itertools
+import re
 
 import sympy
 from sympy import S, Symbol
@@ -69,7 +70,7 @@ def _solutions(form: Relation) -> sympy.Set | None:
         return _region(parse_form(form.sides[1]))
     if not set(form.operators) <= _OPERATORS.keys():
         return None
-    sides = [read_expression(side) for side in form.sides]
+    sides = [read_expression(re.sub(r"^[A-Za-z] ?\([a-z]\)$", "y", side)) for side in form.sides]
     symbols = set().union(*(side.free_symbols for side in sides))
     if len(symbols) != 1:
         return None

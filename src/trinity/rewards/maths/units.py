@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-_TABLE: dict[str, tuple[str, str, Fraction]] = {}
+_TABLE: dict[str, tuple[dict[str, int], Fraction]] = {}
+# What a unit measures as powers of length, mass, time and so on, its names, and its size in m, g, s, A.
 _ROWS = (
     ("length", "m metre metres meter meters", 1),
     ("length", "km kilometre kilometres kilometer kilometers kms", 1000),
@@ -34,28 +35,55 @@ _ROWS = (
     ("money", "dollar dollars usd", 1),
     ("money", "cent cents", Fraction(1, 100)),
     ("euros", "euro euros eur", 1),
-    ("volume", "l L litre litres liter liters", 1),
-    ("volume", "ml mL millilitre millilitres milliliter milliliters", Fraction(1, 1000)),
-    ("volume", "gallon gallons gal", Fraction(3785411784, 1000000000)),
+    ("length3", "l L litre litres liter liters", Fraction(1, 1000)),
+    ("length3", "ml mL millilitre millilitres milliliter milliliters", Fraction(1, 1000000)),
+    ("length3", "gallon gallons gal", Fraction(3785411784, 1000000000000)),
+    ("length2", "acre acres", Fraction(40468564224, 10000000)),
     ("angle", "degree degrees deg", 1),
-    ("area", "acre acres", 1),
+    ("radians", "radian radians rad", 1),
     ("current", "A amp amps ampere amperes", 1),
-    ("voltage", "V volt volts", 1),
-    ("power", "W watt watts", 1),
-    ("power", "kW kilowatt kilowatts", 1000),
-    ("energy", "J joule joules", 1),
-    ("energy", "kJ kilojoule kilojoules", 1000),
-    ("force", "N newton newtons", 1),
+    ("mass length2 time-3 current-1", "V volt volts", 1000),
+    ("mass length2 time-3 current-2", "ohm ohms Ω Ω", 1000),
+    ("mass-1 length-2 time4 current2", "F farad farads", Fraction(1, 1000)),
+    ("mass time-2 current-1", "T tesla teslas", 1000),
+    ("current time", "C coulomb coulombs", 1),
+    ("mass length2 time-3", "W watt watts", 1000),
+    ("mass length2 time-2", "J joule joules", 1000),
+    ("mass length2 time-2", "eV electronvolt electronvolts", Fraction(1602176634, 10**25)),
+    ("mass length-1 time-2", "Pa pascal pascals", 1000),
+    ("mass length time-2", "N newton newtons", 1000),
     ("temperature", "K kelvin kelvins", 1),
-    ("frequency", "Hz hertz", 1),
+    ("celsius", "degC celsius", 1),
+    ("fahrenheit", "degF fahrenheit", 1),
+    ("time-1", "Hz hertz", 1),
     ("amount", "mol mole moles", 1),
+    ("amount length-3", "M molar", 1000),
+    ("count", "thousand", 1000),
+    ("count", "million", 10**6),
+    ("count", "billion", 10**9),
+    ("count", "trillion", 10**12),
     ("percent", "percent percentage pct", 1),
     ("", "pounds pound unit units point points square sq cubic", 1),
 )
-for _dimension, _names, _size in _ROWS:
+for _dimensions, _names, _size in _ROWS:
+    _powers = {
+        part.rstrip("-1234"): int(part.lstrip("abcdefghijklmnopqrstuvwxyz") or 1) for part in _dimensions.split()
+    }
     for _name in _names.split():
-        _TABLE[_name] = (_dimension, _name, Fraction(_size))
-UNITS = frozenset(_TABLE)
+        _TABLE[_name] = (_powers, Fraction(_size))
+_PREFIXES = {
+    "p": Fraction(1, 10**12), "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "µ": Fraction(1, 10**6),
+    "μ": Fraction(1, 10**6), "m": Fraction(1, 1000), "c": Fraction(1, 100), "d": Fraction(1, 10), "h": Fraction(100),
+    "k": Fraction(1000), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12),
+    "nano": Fraction(1, 10**9), "micro": Fraction(1, 10**6), "milli": Fraction(1, 1000), "kilo": Fraction(1000),
+    "mega": Fraction(10**6), "giga": Fraction(10**9),
+}  # fmt: skip
+_PREFIXED = re.compile(rf"({'|'.join(sorted(_PREFIXES, key=len, reverse=True))})(\S+)")
+_WITH_PREFIX = frozenset(
+    ["m", "g", "s", "A", "V", "Ω", "Ω", "F", "T", "C", "W", "J", "eV", "Pa", "N", "K", "Hz", "mol", "M", "L", "l"]
+)
+_ALIASES = {"mph": "mile/hour", "kph": "km/h", "kmh": "km/h", "kmph": "km/h", "mps": "m/s"}
+UNITS = frozenset((*_TABLE, *_ALIASES))
 
 _TRAILING = re.compile(
     r"((?:[ ]?(?:/[ ]?|\\cdot[ ]?)?"
@@ -63,7 +91,8 @@ _TRAILING = re.compile(
 )
 _QUANTITIES = re.compile(r"(\d{1,40}(?:\.\d{1,40})?) ?(\\text\{[^{}]*\})")
 _LEADING = re.compile(r"^(?:\\text\{[^{}]*\}[ ]?:?[ ]?)+|^[:=][ ]?")
-_PART = re.compile(r"\\degree|\\?%|[A-Za-z.]+|\^[ ]?\{?[ ]?(-?\d)|/")
+_PART = re.compile(r"\\degree|\\?%|[A-Za-zµμΩΩ.]+|\^[ ]?\{?[ ]?(-?\d)|/|[^ {}()*]")
+_TEMPERATURE = re.compile(r"(?:\\degree|\bdeg(?:ree)?s?\b|°)[ {}]*(C|F)(?:elsius|ahrenheit)?\b", re.IGNORECASE)
 _POWERS = {"square": 2, "sq": 2, "cubic": 3}
 _POWERS_BEHIND = {"squared": 2, "cubed": 3}
 
@@ -108,32 +137,52 @@ def summed(text: str) -> tuple[str, Unit] | None:
     return str(total), Unit(units[0].dimensions, Fraction(1))
 
 
+def is_unit(text: str) -> bool:
+    """Whether a text is a unit that is known, or a product of such (`km`, `kg m/s^2`)."""
+    return _parsed(text) is not None
+
+
+def _named(name: str) -> tuple[dict[str, int], Fraction] | None:
+    """What the table or a prefix before a unit of the table says about a name; case matters where both are units."""
+    if name in _TABLE:
+        return _TABLE[name]
+    prefixed = _PREFIXED.fullmatch(name)
+    if prefixed and (prefixed[2] in _WITH_PREFIX or (len(prefixed[1]) > 1 and prefixed[2] in _TABLE)):
+        dimensions, size = _TABLE[prefixed[2]]
+        return dimensions, size * _PREFIXES[prefixed[1]]
+    return _TABLE.get(name.lower().rstrip("."))
+
+
 def _parsed(text: str) -> Unit | None:
-    powers: dict[str, int] = {}
-    size, sign, ahead, last = Fraction(1), 1, 1, ""
-    exponent_of_last = 1
-    for match in _PART.finditer(text.replace("\\text", " ").replace("\\cdot", " ")):
+    """The unit that a text names: powers count for the unit before them, a slash for all that follow it."""
+    plain = _TEMPERATURE.sub(r" deg\1 ", text.replace("\\text", " ").replace("\\cdot", " ").replace("·", " "))
+    plain = re.sub(r"[A-Za-z]{3,4}", lambda match: _ALIASES.get(match.group().lower(), match.group()), plain)
+    units: list[tuple[dict[str, int], Fraction, int]] = []
+    sign, ahead = 1, 1
+    for match in _PART.finditer(plain):
         part = match.group()
         if part in {"/", "per"}:
             sign = -1
         elif part[0] == "^" or part in _POWERS_BEHIND:
-            exponent = _POWERS_BEHIND.get(part) or int(match.group(1))
-            if not last:
+            if not units or (part[0] == "^" and not match[1]):
                 return None
-            dimension, _, unit_size = _TABLE[last]
-            powers[dimension] += exponent_of_last * (exponent - 1)
-            size *= unit_size ** (exponent_of_last * (exponent - 1))
+            dimensions, size, exponent = units.pop()
+            units.append((dimensions, size, exponent * (_POWERS_BEHIND.get(part) or int(match[1]))))
         elif part in _POWERS:
             ahead = _POWERS[part]
         else:
-            name = {"%": "percent", "\\%": "percent", "\\degree": "degree"}.get(part, part)
-            name = name if name in _TABLE else name.lower().rstrip(".")
-            if name not in _TABLE or not _TABLE[name][0]:
+            found = _named({"%": "percent", "\\%": "percent", "\\degree": "degree"}.get(part, part))
+            if found is None or not found[0]:
                 return None
-            dimension, last, unit_size = _TABLE[name]
-            exponent_of_last = sign * ahead
-            powers[dimension] = powers.get(dimension, 0) + exponent_of_last
-            size *= unit_size**exponent_of_last
+            units.append((*found, sign * ahead))
             ahead = 1
+    powers: dict[str, int] = {}
+    total = Fraction(1)
+    if any(abs(exponent) > 9 for _, _, exponent in units):
+        return None
+    for dimensions, size, exponent in units:
+        total *= size**exponent
+        for name, power in dimensions.items():
+            powers[name] = powers.get(name, 0) + power * exponent
     known = tuple(sorted((name, power) for name, power in powers.items() if power))
-    return Unit(known, size) if known else None
+    return Unit(known, total) if known else None

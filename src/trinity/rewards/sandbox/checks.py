@@ -96,7 +96,7 @@ class _Program:
         if "error" in reply:
             kind, text = reply["error"]
             known = getattr(builtins, kind, None)
-            if isinstance(known, type) and issubclass(known, Exception):
+            if isinstance(known, type) and issubclass(known, Exception) and known is not StopIteration:
                 raise known(text)
             raise RuntimeError(f"{kind}: {text}")
         return decode(reply["value"], lambda reference: _Kept(self, reference))

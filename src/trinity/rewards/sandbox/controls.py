@@ -68,13 +68,19 @@ def tests_of(source: str) -> dict[str, list[str]]:
     return found
 
 
-def judged(outcomes: Mapping[str, str], tests: Mapping[str, list[str]], wanted: Mapping[str, bool]) -> str:
+def may_skip(source: str) -> bool:
+    """Whether the tests themselves may skip one; else only the program can have done it. BigCodeBench passes those."""
+    return "skip" in source.casefold() or "expectedFailure" in source
+
+
+def judged(outcomes: Mapping[str, str], tests: Mapping[str, list[str]], wanted: Mapping[str, bool], skips: bool) -> str:
     """Why a run is no pass: an empty text if every test passed and every control came out as it had to."""
+    good = {"ok", "skipped"} if skips else {"ok"}
     if any((outcomes.get(name) == "ok") is not passes for name, passes in wanted.items()):
         return "the program tampered with the tests"
     for case, methods in tests.items():
         for method in methods:
             outcome = outcomes.get(f"{case}.{method}", "did not run")
-            if outcome != "ok":
+            if outcome not in good:
                 return f"{method}: {outcome}"
     return ""

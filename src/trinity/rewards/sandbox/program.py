@@ -5,6 +5,7 @@ What is expected never comes in here; whoever judges the output has it. The nonc
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import contextlib
 import json
@@ -12,6 +13,7 @@ import numbers
 import os
 import random
 import sys
+import threading
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -38,16 +40,23 @@ NAMES: dict[str, Any] = {}
 exec(IMPORTS, NAMES)  # noqa: S102 (our own text)
 
 
-def run_program(task: Mapping[str, Any]) -> None:
-    """The result is the nonce, a newline and the output or, of a program that did not finish, one line saying why."""
-    # Real descriptors, so that open(0), sys.stdin.buffer and os.write work as in a process of the program's own.
+def give_streams(task: Mapping[str, Any]) -> None:
+    """Standard input and output as real descriptors: open(0), sys.stdin.buffer and os.write work as in any process.
+
+    Before the limits: what a test gives may be larger than what a program may write.
+    """
     source, written = os.memfd_create("stdin"), os.memfd_create("stdout")
     if task["function"] is None:
         with open(source, "wb", closefd=False) as file:
             file.write(task["data"].encode())
         os.lseek(source, 0, os.SEEK_SET)
-    os.dup2(source, 0)
-    os.dup2(written, 1)
+    for number, descriptor in enumerate((source, written)):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+
+
+def run_program(task: Mapping[str, Any]) -> None:
+    """The result is the nonce, a newline and the output or, of a program that did not finish, one line saying why."""
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 (lives as long as the process)
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     names = fresh_main()
@@ -112,6 +121,10 @@ def _output(names: dict[str, Any], program: str, function: str | None, data: str
     stdout = sys.stdout
     with contextlib.suppress(SystemExit):  # a script may end so
         exec(code, names)  # noqa: S102
+    for thread in threading.enumerate():  # as at the end of any process
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+    atexit._run_exitfuncs()
     for stream in (stdout, sys.stdout):
         if not stream.closed:
             stream.flush()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from trinity.errors import RewardError
 from trinity.rewards.child import Child, Limits, Reply
 from trinity.rewards.execution import Execution
-from trinity.rewards.sandbox.controls import controls, judged, shuffled, tests_of
+from trinity.rewards.sandbox.controls import controls, judged, may_skip, shuffled, tests_of
 from trinity.rewards.sandbox.levels import (
     MEGABYTE,
     Interpreter,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 UNITTEST_SECONDS = 240
 UNITTEST_MEMORY = 8 << 30
 UNITTEST_PROCESSES = 64
+OPEN_FILES, UNITTEST_OPEN_FILES = 64, 1024
 # Not the user's: what the pinned libraries would look for, and one thread each.
 UNITTEST_ENVIRONMENT = {"HOME": "/tmp", "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -64,7 +65,7 @@ class Sandbox:
 
     def run(self, program: str, function: str | None, data: str, seconds: int | None = None) -> Execution:
         """See `Runner`."""
-        limits = _limits(self._section)
+        limits = self._limits()
         if seconds is not None:
             limits = replace(limits, cpu_seconds=seconds, wall_seconds=max(limits.wall_seconds, 5 * seconds))
         nonce = secrets.token_hex(16)
@@ -101,11 +102,11 @@ class Sandbox:
             return Execution(False, "", f"ran over its {reply.ending} time limit")
         try:
             outcomes = json.loads(reply.text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return Execution(False, "", reply.text[:200] or f"ended early ({reply.ending})")
         if not isinstance(outcomes, dict):
             return Execution(False, "", "the program tampered with the tests")
-        problem = judged(outcomes, found, wanted)
+        problem = judged(outcomes, found, wanted, may_skip(tests))
         return Execution(not problem, "", problem)
 
     def close(self) -> None:
@@ -134,16 +135,39 @@ class Sandbox:
             idle.put(child)
 
     def _new(self, kind: str) -> Child:
-        section, level = self._section, self.level
+        level = self.level
         _announce(level)
         if kind == "unittest":
-            interpreter, limits = self._bigcodebench(), _unittest_limits(section)
+            interpreter, limits = self._bigcodebench(), self._unittest_limits()
         else:
-            interpreter, limits = this_interpreter(), _limits(section)
+            interpreter, limits = this_interpreter(), self._limits()
         child = Child("the sandbox", limits, command(level, interpreter, unittest=kind == "unittest"))
         with self._lock:
             self._started.append(child)
         return child
+
+    def _limits(self) -> Limits:
+        section = self._section
+        return Limits(
+            cpu_seconds=section.cpu_seconds,
+            wall_seconds=section.wall_seconds,
+            memory_bytes=section.memory_mb * MEGABYTE,
+            file_bytes=section.file_mb * MEGABYTE,
+            # With Landlock alone nothing can be started, and the limit would count what else this user runs.
+            processes=None if self.level == "landlock" else section.processes,
+            open_files=OPEN_FILES,
+        )
+
+    def _unittest_limits(self) -> Limits:
+        limits = self._limits()
+        return replace(
+            limits,
+            cpu_seconds=UNITTEST_SECONDS,
+            wall_seconds=UNITTEST_SECONDS,
+            memory_bytes=max(UNITTEST_MEMORY, limits.memory_bytes),
+            processes=limits.processes and max(UNITTEST_PROCESSES, limits.processes),
+            open_files=UNITTEST_OPEN_FILES,
+        )
 
     def _bigcodebench(self) -> Interpreter:
         path = self._section.bigcodebench_python
@@ -158,26 +182,6 @@ class Sandbox:
 @cache
 def _announce(level: str) -> None:
     print(f"sandbox: {level}", file=sys.stderr)
-
-
-def _limits(section: Section) -> Limits:
-    return Limits(
-        cpu_seconds=section.cpu_seconds,
-        wall_seconds=section.wall_seconds,
-        memory_bytes=section.memory_mb * MEGABYTE,
-        file_bytes=section.file_mb * MEGABYTE,
-        processes=section.processes,
-    )
-
-
-def _unittest_limits(section: Section) -> Limits:
-    return Limits(
-        cpu_seconds=UNITTEST_SECONDS,
-        wall_seconds=UNITTEST_SECONDS,
-        memory_bytes=max(UNITTEST_MEMORY, section.memory_mb * MEGABYTE),
-        file_bytes=section.file_mb * MEGABYTE,
-        processes=max(UNITTEST_PROCESSES, section.processes),
-    )
 
 
 def _proven(reply: Reply, nonce: str) -> Execution:

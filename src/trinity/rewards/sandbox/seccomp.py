@@ -28,11 +28,19 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "ioprio_set": (251, 30),
     "kcmp": (312, 272),
     "pidfd_getfd": (438, 438),
-    # outliving the run: shared memory, queues, semaphores, keys
+    # outliving the run, or the limit on memory: shared memory, queues, semaphores, keys
     "shmget": (29, 194),
     "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "shmdt": (67, 197),
     "semget": (64, 190),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "semctl": (66, 191),
     "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
     "mq_open": (240, 180),
     "add_key": (248, 217),
     "request_key": (249, 218),
@@ -60,6 +68,7 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
     "fanotify_init": (300, 262),
+    "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "personality": (135, 92),
     "syslog": (103, 116),
@@ -82,6 +91,8 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
 }
 # Where no namespace keeps processes and files apart: no other process, none started, no file's rights changed.
 ALONE: dict[str, tuple[int | None, int | None]] = {
+    "inotify_init": (253, None),
+    "inotify_init1": (294, 26),
     "fork": (57, None),
     "vfork": (58, None),
     "execve": (59, 221),
@@ -118,6 +129,12 @@ ONLY_SELF: dict[str, tuple[int, int]] = {
     "sched_setparam": (142, 118),
     "sched_setattr": (314, 274),
     "prlimit64": (302, 261),
+}
+# Signals that arrive by way of a descriptor: fcntl's F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY; ioctl's
+# FIOSETOWN and SIOCSPGRP.
+COMMANDS: dict[tuple[int, int], tuple[int, ...]] = {
+    (72, 25): (8, 10, 15, 1024, 1026),
+    (16, 29): (0x8901, 0x8902),
 }
 SIGNALS = {"kill": (62, 129), "tgkill": (234, 131)}
 CLONE, CLONE3, SOCKETPAIR = (56, 220), (435, 435), (53, 199)
@@ -190,6 +207,9 @@ def _filter(process: int, alone: bool, sockets: bool) -> list[Instruction]:
     if alone:
         answer(ALONE.values(), refuse)
         answer(SIGNALS.values(), *own)
+        for call, commands in COMMANDS.items():
+            tests = [(EQUAL, len(commands) - number, 0, command) for number, command in enumerate(commands)]
+            answer([call], (LOAD, 0, 0, SECOND), *tests, (RETURN, 0, 0, ALLOW), refuse)
         answer(
             [CLONE],
             (LOAD, 0, 0, FIRST),

@@ -66,10 +66,10 @@ class _Outcomes(unittest.TestResult):
         self._note(test, f"{err[0].__name__}: {err[1]}"[:300])
 
     def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        self._note(test, "ok")  # BigCodeBench counts failures and errors alone
+        self._note(test, "skipped")
 
     def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:
-        self._note(test, "ok")
+        self._note(test, "skipped")
 
     def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         self._note(test, "unexpected success")

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from trinity.rewards.forked import LIBC, Walls, empty, serve
 from trinity.rewards.sandbox import landlock, seccomp
 from trinity.rewards.sandbox.checks import run_checks, serve_program
-from trinity.rewards.sandbox.program import run_program
+from trinity.rewards.sandbox.program import give_streams, run_program
 
 CAPABILITIES = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", 0, 0, 0, 0, 0, 0)  # none at all
 
@@ -92,7 +92,7 @@ def main() -> None:
         from trinity.rewards.sandbox.unittests import run_unittest
 
         works["unittest"] = run_unittest
-    serve(works, walls)
+    serve(works, walls, {"program": give_streams})
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from trinity.config.tasks import Data
-from trinity.errors import DataError
+from trinity.errors import DataError, RewardError
+from trinity.rewards.maths.latex import normalised
+from trinity.rewards.maths.reward import LONGEST
+from trinity.rewards.sandbox.controls import tests_of
 from trinity.tasks.base import Splits
 from trinity.tasks.holdout import places
 from trinity.tasks.source import POOL, Hub, Rows, read_rows
@@ -78,6 +81,7 @@ class Benchmark(ABC):
                 if question is None:
                     continue
                 item = self._item(question, f"{split}-{number:05d}")
+                _require_gradable(item, where)
                 if item.id in at:
                     raise DataError(f"{where}: id {item.id!r} is that of {at[item.id]}: ids must differ")
                 at[item.id] = where
@@ -125,3 +129,20 @@ class Benchmark(ABC):
     ) -> dict[str, Split]:
         fixed = [None if items is None else [item.id for item in items] for items in (valid, test)]
         return places("benchmark split", self._data.seed, self.name, [item.id for item in rest], *fixed)
+
+
+def _require_gradable(item: Item, where: str) -> None:
+    """Refuses what could only be found out, and would end a run, when the first answer is graded.
+
+    Raises:
+        DataError: nothing of an answer is left to compare with, or tests are no tests.
+    """
+    if item.reward in {"math", "freeform"}:
+        reference = str(item.reference)
+        if len(reference) <= LONGEST and not normalised(reference):
+            raise DataError(f"{where}: the reference {reference!r:.80} holds nothing to compare with")
+    if item.reward == "code" and "unittest" in item.reference:
+        try:
+            tests_of(item.reference["unittest"])
+        except RewardError as error:
+            raise DataError(f"{where}: {error}") from None

@@ -13,7 +13,7 @@ import zlib
 from typing import Any
 
 from trinity.errors import DataError
-from trinity.tasks.fields import Row, mapping
+from trinity.tasks.fields import Row, checked_text, mapping
 
 MAX_BYTES = 256 << 20
 
@@ -107,6 +107,8 @@ def _cases(cases: Any, where: str, kind: str) -> list[dict[str, str]]:
     for number, case in enumerate(cases, 1):
         if not isinstance(case, dict) or not all(isinstance(case.get(key), str) for key in ("input", "output")):
             raise DataError(f"{shown}: test {number}: must be an object with the texts input and output")
+        for key in ("input", "output"):
+            checked_text(case[key], f"{shown}: test {number}: {key}", empty=True)
     return [{"input": case["input"], "output": case["output"]} for case in cases]
 
 
