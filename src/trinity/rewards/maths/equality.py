@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import sympy
 
-from trinity.rewards.maths.expression import TooLarge, Unreadable, read_expression
 from trinity.rewards.maths.forms import Form, Items, Ordered, Relation, Union, Value, forms_of, parse_form
 from trinity.rewards.maths.latex import normalised
 from trinity.rewards.maths.numerals import is_decimal_of, with_decimal_point
+from trinity.rewards.maths.reading import in_radians, read_value
 from trinity.rewards.maths.regions import region_of
 from trinity.rewards.maths.units import Unit, split_unit, summed
 from trinity.rewards.maths.values import same_value
@@ -146,10 +146,10 @@ def _same_vector(gold: Form, answer: Form) -> bool:
     ordered, other = (gold, answer) if isinstance(gold, Ordered) else (answer, gold)
     if not isinstance(ordered, Ordered) or not isinstance(other, Value) or "\\begin" not in other.text:
         return False
-    matrix = _read(other.text)
+    matrix = read_value(other.text)
     if not isinstance(matrix, sympy.MatrixBase) or 1 not in matrix.shape or len(matrix) != len(ordered.items):
         return False
-    values = [_read(item.text) if isinstance(item, Value) else None for item in ordered.items]
+    values = [read_value(item.text) if isinstance(item, Value) else None for item in ordered.items]
     return all(value is not None and same_value(value, entry) for value, entry in zip(values, matrix, strict=True))
 
 
@@ -165,7 +165,7 @@ def _same_assigned(gold: Form, answer: Form) -> bool:
 
 
 def _is_constant(text: str) -> bool:
-    value = _read(split_unit(text)[0])
+    value = read_value(split_unit(text)[0])
     return value is not None and not value.free_symbols
 
 
@@ -185,7 +185,7 @@ def _same_relation(gold: Relation, answer: Relation) -> bool:
 
 
 def _difference(relation: Relation) -> sympy.Expr | None:
-    left, right = (_read(side) for side in relation.sides)
+    left, right = (read_value(side) for side in relation.sides)
     if left is None or right is None or isinstance(left, sympy.MatrixBase) or isinstance(right, sympy.MatrixBase):
         return None
     return sympy.numer(sympy.together(left - right)) if relation.operators[0] == "=" else left - right
@@ -229,12 +229,12 @@ def _same_quantity(gold: str, answer: str) -> bool:
         return based
     if any(":" in re.sub(r"\\text\{[^{}]*\}", "", text) for text in (gold, answer)):
         return _same_ratio(gold, answer)
-    gold, answer = _in_radians(gold), _in_radians(answer)
+    gold, answer = in_radians(gold), in_radians(answer)
     (expected, unit), (given, other) = (summed(text) or split_unit(text) for text in (gold, answer))
     if "\\text" in expected or "\\text" in given or _are_words(gold, answer):
         return _same_words(gold, answer)
     factors = _factors(unit, other)
-    left, right = _read(expected), _read(given)
+    left, right = read_value(expected), read_value(given)
     if left is None or right is None:
         return expected == given and 1 in factors
     same = any(same_value(left, right * sympy.Rational(factor.numerator, factor.denominator)) for factor in factors)
@@ -249,30 +249,6 @@ def _factors(gold: Unit | None, answer: Unit | None) -> list[Fraction]:
     if percent == other:
         return [Fraction(1)]
     return [Fraction(1), Fraction(100) if percent else Fraction(1, 100)]
-
-
-def _read(text: str) -> sympy.Basic | None:
-    """The value of an expression; of what only math-verify's parser reads (sums, integrals), its value."""
-    try:
-        return read_expression(_in_radians(text).replace("\\degree", ""))
-    except TooLarge:
-        return None
-    except Unreadable:
-        return _read_elsewhere(text) if re.search(r"\\(?:sum|int|prod|lim|log|gcd|max|min)(?![a-z])", text) else None
-
-
-def _in_radians(text: str) -> str:
-    """Degrees inside a trigonometric function as radians."""
-    if "\\degree" not in text or not re.search(r"\\(?:sin|cos|tan|cot|sec|csc)(?![a-z])", text):
-        return text
-    return re.sub(r"([\d.]+) ?\\degree", r"(\1\\cdot\\pi/180)", text)
-
-
-def _read_elsewhere(text: str) -> sympy.Basic | None:
-    from math_verify import parse
-
-    found = parse(f"${text}$", parsing_timeout=None)
-    return found[0].doit() if found and isinstance(found[0], sympy.Expr) else None
 
 
 def _same_in_base(gold: str, answer: str) -> bool | None:
@@ -297,9 +273,9 @@ def _same_ratio(gold: str, answer: str) -> bool:
         agree = "" in halves or halves[0] == halves[1]
         return agree and (int(clock[1]), int(clock[2])) == (int(other[1]), int(other[2]))
     parts = [
-        [_read(part) for part in text.split(":")]
+        [read_value(part) for part in text.split(":")]
         if _RATIO.fullmatch(text) or ":" in text
-        else [_read(text), sympy.S.One]
+        else [read_value(text), sympy.S.One]
         for text in (gold, answer)
     ]
     if len(parts[0]) != len(parts[1]) or any(part is None or part == 0 for part in itertools.chain(*parts)):
