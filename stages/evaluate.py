@@ -24,7 +24,7 @@ def main() -> None:
     choice = json.loads((Path("data/headroom") / f"{task}.json").read_text(encoding="utf-8"))
     use_threads(config.run.threads)
     encoder = load_encoder(config.slm)
-    with open_setting(config, task) as setting:
+    with open_setting(config, task, "evaluate") as setting:
         trained = trained_systems(setting, encoder)
         systems = [*trained, *untrained_systems(setting)]
         rows = evaluate(systems, setting.rollouts, setting.test, config.eval.seeds)

@@ -20,7 +20,7 @@ def main() -> None:
     from trinity.systems.ideal import domain_shares, ideal_values
 
     population: int = json.loads(Path("data/ladder.json").read_text(encoding="utf-8"))["population"]
-    with open_setting(config, task) as setting:
+    with open_setting(config, task, "headroom") as setting:
         headroom = Headroom.measure(setting.rollouts, setting.train)
         result = {
             "simulated": config.simulated,

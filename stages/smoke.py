@@ -17,7 +17,7 @@ def main() -> None:
     from trinity.coordinator.slm import load_encoder
     from trinity.coordinator.theta import ThetaLayout
     from trinity.coordinator.threads import use_threads
-    from trinity.llm.registry import make_pool
+    from trinity.llm.registry import open_pool
     from trinity.optim.fitness import require_items
     from trinity.optim.methods import items_a_candidate, policy_maker, population
     from trinity.orchestration.setting import open_setting
@@ -31,9 +31,10 @@ def main() -> None:
     layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, config.svf.enabled)
     train = {task: read_split(splits_directory(task), "train") for task in config.tasks}
     for items in train.values():
-        make_pool(config, items)
+        with open_pool(config, items, "smoke"):  # fits its items
+            pass
         require_items(items_a_candidate(config), items)
-    with open_setting(config, config.tasks[0]) as setting:
+    with open_setting(config, config.tasks[0], "smoke") as setting:
         features = fit_features(config.head.features, encoder, [item.question for item in setting.train])
         rewards = {item.reward for items in train.values() for item in items}
         rungs = ordered(

@@ -29,7 +29,7 @@ def main() -> None:
     encoder = load_encoder(config.slm)
     layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, config.svf.enabled)
     rows, summary = [], {}
-    with open_setting(config, task) as setting:
+    with open_setting(config, task, f"train {method}") as setting:
         features = fit_features(config.head.features, encoder, [item.question for item in setting.train])
         for seed in config.optim.seeds:
             trained = train(method, setting, encoder, layout, features, seed)

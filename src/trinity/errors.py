@@ -19,3 +19,15 @@ class PoolError(TrinityError):
 
 class RewardError(TrinityError):
     """A reward could not be computed; never turned into a 0."""
+
+
+class BudgetReached(PoolError):
+    """The next call could pass pool.budget_usd or pool.budget_calls."""
+
+
+class NotStored(PoolError):
+    """Replay asked for a response that the store does not hold."""
+
+
+class StoreError(PoolError):
+    """The response store is damaged, of another format, or cannot be written."""

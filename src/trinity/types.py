@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 Split = Literal["train", "valid", "test"]
 SPLITS: tuple[Split, ...] = ("train", "valid", "test")
+Cause = Literal["empty", "filtered", "cut", "cut in reasoning"]
+CAUSES: tuple[Cause, ...] = ("empty", "filtered", "cut", "cut in reasoning")
 
 
 class Role(StrEnum):
@@ -59,9 +61,9 @@ class Message:
 
 @dataclass(frozen=True)
 class Decoding:
-    """How a reply is decoded (spec section 4.2)."""
+    """How a reply is decoded (spec section 4.2); without `max_tokens` it is as long as the model makes it."""
 
-    max_tokens: int
+    max_tokens: int | None
     temperature: float = 0.0
     top_p: float = 1.0
 
@@ -91,6 +93,7 @@ class Response:
 
     Attributes:
         score: A recorded score in [0, 1], where the pool replays an outcome table; else None.
+        reasoning_tokens: The part of completion_tokens that was spent on reasoning, where the provider says it.
     """
 
     text: str
@@ -98,6 +101,16 @@ class Response:
     prompt_tokens: int
     completion_tokens: int
     score: float | None = None
+    reasoning_tokens: int = 0
+
+    @property
+    def cause(self) -> Cause | None:
+        """What is amiss with a completed reply; None if nothing is."""
+        if self.finish_reason == "content_filter":
+            return "filtered"
+        if self.finish_reason == "length":
+            return "cut" if self.text.strip() else "cut in reasoning"
+        return None if self.text.strip() else "empty"
 
 
 @dataclass(frozen=True)

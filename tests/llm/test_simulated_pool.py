@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trinity.config import load_config
-from trinity.config.schema import Simulated, SimulatedAgent, SimulatedLength, SimulatedVerifier
+from trinity.config.pool import Simulated, SimulatedAgent, SimulatedLength, SimulatedVerifier
 from trinity.errors import ConfigError, PoolError
 from trinity.llm.base import Pool
 from trinity.llm.simulated import SimulatedPool, worker_odds

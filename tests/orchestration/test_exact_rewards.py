@@ -139,7 +139,7 @@ def test_a_single_call_is_worth_the_agents_odds(agent: int, factor: int, pool: S
     numbers = CONFIG.pool.simulated.agents[CONFIG.agents[agent]]
     rules = RULES.single_call(factor)
     exact = expected_rewards(fixed((agent, W)), ITEMS, pool, grader, rules)
-    wanted = [worker_odds(numbers, item.domain, 0.0, factor * CONFIG.episode.max_tokens).right for item in ITEMS]
+    wanted = [worker_odds(numbers, item.domain, 0.0, factor * (CONFIG.episode.max_tokens or 0)).right for item in ITEMS]
     np.testing.assert_allclose(exact, wanted, atol=1e-12)
 
 

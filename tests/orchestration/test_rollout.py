@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sandboxes import SANDBOX
 from trinity.config import load_config
-from trinity.config.schema import Simulated
+from trinity.config.pool import Simulated
 from trinity.coordinator.fixed import FixedPolicy, RandomPolicy
 from trinity.errors import PoolError
 from trinity.llm.base import Pool

@@ -92,7 +92,7 @@ def test_singles_are_named_by_their_budget(
     assert [system.name for system in single_systems(rollouts)] == [f"single_{name}" for name in AGENTS]
     matched = single_systems(rollouts, 5, prefix="single5x")
     assert [system.name for system in matched] == [f"single5x_{name}" for name in AGENTS]
-    assert {system.rules.decoding.max_tokens for system in matched} == {5 * rollouts.rules.decoding.max_tokens}
+    assert {system.rules.decoding.max_tokens for system in matched} == {5 * (rollouts.rules.decoding.max_tokens or 0)}
     assert {system.rules.max_turns for system in matched} == {1}
 
 

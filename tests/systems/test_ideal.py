@@ -10,7 +10,7 @@ import pytest
 
 from sandboxes import SANDBOX
 from trinity.config import load_config
-from trinity.config.schema import Simulated, SimulatedAgent, SimulatedLength, SimulatedVerifier
+from trinity.config.pool import Simulated, SimulatedAgent, SimulatedLength, SimulatedVerifier
 from trinity.coordinator.base import Policy, State
 from trinity.coordinator.fixed import FixedPolicy
 from trinity.llm.simulated import SimulatedPool

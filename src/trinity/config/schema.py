@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from trinity.config.pool import Pool
 from trinity.config.tasks import Data, Grading, Sandbox
 from trinity.config.values import Count, InnerShare, Name, NotNegative, Positive, Section, Seeds, Share, distinct
 from trinity.types import Role
@@ -56,78 +57,12 @@ class Roles(Section):
     max_output_chars: Annotated[int, Field(ge=200)]
 
 
-class Agent(Section):
-    """One LLM of the pool. `model` and `api_base` are read by the litellm pool alone."""
-
-    name: Name
-    model: str | None = None
-    api_base: str | None = None
-
-
-class SimulatedVerifier(Section):
-    """P(REVISE | the latest answer is wrong), P(REVISE | it is right)."""
-
-    hit: Share
-    false_alarm: Share
-
-
-class SimulatedLength(Section):
-    """Log-normal length of a Worker's reply in tokens; a reply longer than max_tokens is cut."""
-
-    median: Positive
-    sigma: NotNegative
-
-
-class SimulatedAgent(Section):
-    """What one simulated agent can do.
-
-    Attributes:
-        skill: By domain, P(right answer) of an uncut Worker reply without a plan.
-        malformed: Share of the failures that are visibly malformed rather than wrong.
-        plan: Share of a later Worker's failures that this agent's plan turns into right answers.
-    """
-
-    skill: dict[str, Share]
-    malformed: Share
-    plan: Share
-    verifier: SimulatedVerifier
-    length: SimulatedLength
-
-
-class Simulated(Section):
-    """The simulated pool."""
-
-    seed: int
-    agents: dict[Name, SimulatedAgent]
-
-
-class Pool(Section):
-    """The agents that are coordinated."""
-
-    kind: Literal["simulated", "recorded", "litellm"]
-    agents: Annotated[list[Agent], Field(min_length=1)]
-    simulated: Simulated | None = None
-
-    @model_validator(mode="after")
-    def _names_agree(self) -> "Pool":
-        names = [agent.name for agent in self.agents]
-        if len(set(names)) != len(names):
-            raise ValueError(f"agents: names must differ, got {names}")
-        if self.kind == "simulated":
-            if self.simulated is None:
-                raise ValueError("simulated: needed when pool.kind is simulated")
-            missing = [name for name in names if name not in self.simulated.agents]
-            if missing:
-                raise ValueError(f"simulated.agents: no entry for {', '.join(missing)}")
-        return self
-
-
 class EpisodeSection(Section):
-    """The inner loop (spec section 4.2)."""
+    """The inner loop (spec section 4.2); `max_tokens: null` lifts the cap of a reply (full power)."""
 
     max_turns: Count
     roles: Annotated[list[Annotated[Role, Field(strict=False)]], Field(min_length=1)]
-    max_tokens: Count
+    max_tokens: Count | None
     temperature: NotNegative
     top_p: Share
 
@@ -252,6 +187,8 @@ class Config(Section):
         tables = [task for task in self.tasks if task in self.data.outcomes]
         if tables and self.pool.kind != "recorded":
             raise ValueError(f"tasks: {', '.join(tables)}: an outcome table needs pool.kind: recorded")
+        if self.pool.kind == "simulated" and self.episode.max_tokens is None:
+            raise ValueError("episode.max_tokens: the simulated pool needs a number")
         if self.pool.kind == "recorded":
             if self.episode.roles != [Role.WORKER] or self.episode.max_turns != 1:
                 raise ValueError("episode: a recorded pool has one Worker turn: set max_turns: 1 and roles: [worker]")

@@ -1,6 +1,7 @@
 """Which pool params.yaml asks for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from trinity.config import Config
 from trinity.errors import PoolError
@@ -8,11 +9,35 @@ from trinity.llm.base import Pool
 from trinity.types import Item
 
 
-def make_pool(config: Config, items: Sequence[Item]) -> Pool:
-    """The pool of params.yaml for these items.
+@contextmanager
+def open_pool(config: Config, items: Sequence[Item], stage: str) -> Iterator[Pool]:
+    """The pool of params.yaml for these items, closed at the end.
+
+    Args:
+        config: Of params.yaml.
+        items: What a simulated or recorded pool may be asked.
+        stage: What the calls of real models are accounted under.
 
     Raises:
-        PoolError: the client for real LLMs is asked for; it is not built yet.
+        PoolError: the pool cannot be made.
+    """
+    if config.pool.kind != "litellm":
+        yield make_pool(config, items)
+        return
+    from trinity.llm.remote import RemotePool
+
+    pool = RemotePool(config, stage)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def make_pool(config: Config, items: Sequence[Item]) -> Pool:
+    """A pool that needs no closing: the simulated or recorded one of params.yaml.
+
+    Raises:
+        PoolError: params.yaml asks for real models, or the items do not fit.
     """
     if config.pool.kind == "recorded":
         from trinity.llm.recorded import RecordedPool
@@ -22,6 +47,4 @@ def make_pool(config: Config, items: Sequence[Item]) -> Pool:
         from trinity.llm.simulated import SimulatedPool
 
         return SimulatedPool(config.pool.simulated, config.agents, items)
-    raise PoolError(
-        f"params.yaml: pool.kind: {config.pool.kind}: its client is not built yet, use simulated or recorded"
-    )
+    raise PoolError(f"params.yaml: pool.kind: {config.pool.kind}: needs to be opened and closed")

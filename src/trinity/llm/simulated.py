@@ -11,7 +11,7 @@ from hashlib import blake2b
 from math import exp, log
 from statistics import NormalDist
 
-from trinity.config.schema import Simulated, SimulatedAgent
+from trinity.config.pool import Simulated, SimulatedAgent
 from trinity.errors import ConfigError, PoolError
 from trinity.rng import uniform
 from trinity.types import Decoding, Item, Request, Response, Role
@@ -54,6 +54,17 @@ def worker_odds(agent: SimulatedAgent, domain: str, plan: float, max_tokens: int
         malformed=failed * agent.malformed,
         cut=cut,
     )
+
+
+def cap(decoding: Decoding) -> int:
+    """The cap of a reply in tokens.
+
+    Raises:
+        PoolError: there is none.
+    """
+    if decoding.max_tokens is None:
+        raise PoolError("simulated pool: needs a cap of tokens a reply: set episode.max_tokens")
+    return decoding.max_tokens
 
 
 def _share_within(agent: SimulatedAgent, max_tokens: int) -> float:
@@ -129,13 +140,13 @@ class SimulatedPool:
         if request.meta.role is Role.THINKER:
             return ((1.0, reply(plan_text(request.agent))),)
         if request.meta.role is Role.WORKER:
-            odds = worker_odds(agent, item.domain, self._plan_in(prompt), request.decoding.max_tokens)
-            median = min(int(agent.length.median), request.decoding.max_tokens)
+            odds = worker_odds(agent, item.domain, self._plan_in(prompt), cap(request.decoding))
+            median = min(int(agent.length.median), cap(request.decoding))
             outcomes = [
                 (odds.right, reply(item.extra["right"], median)),
                 (odds.wrong, reply(item.extra["wrong"], median)),
                 (odds.malformed, reply(item.extra["malformed"], median)),
-                (odds.cut, reply(item.extra["malformed"], request.decoding.max_tokens, cut=True)),
+                (odds.cut, reply(item.extra["malformed"], cap(request.decoding), cut=True)),
             ]
         else:
             verifier = agent.verifier
@@ -160,10 +171,10 @@ def _answer_is_right(prompt: str, item: Item) -> bool:
 
 def _length_within(agent: SimulatedAgent, decoding: Decoding, point: float) -> int:
     """A length of a reply that was not cut, in tokens: the log-normal conditioned on max_tokens."""
-    share = _share_within(agent, decoding.max_tokens)
+    share = _share_within(agent, cap(decoding))
     quantile = _NORMAL.inv_cdf(min(max(point * share, 1e-12), 1 - 1e-12))
     length = agent.length.median * exp(agent.length.sigma * quantile)
-    return max(1, min(int(length), decoding.max_tokens))
+    return max(1, min(int(length), cap(decoding)))
 
 
 def _tokens(text: str) -> int:

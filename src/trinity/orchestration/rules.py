@@ -47,7 +47,8 @@ class EpisodeRules:
 
     def single_call(self, factor: int = 1) -> "EpisodeRules":
         """The same rules for one Worker call with `factor` times the tokens (BASELINES: single model)."""
-        decoding = replace(self.decoding, max_tokens=self.decoding.max_tokens * factor)
+        tokens = self.decoding.max_tokens
+        decoding = replace(self.decoding, max_tokens=tokens and tokens * factor)
         return replace(self, max_turns=1, decoding=decoding)
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from trinity.config import Config
-from trinity.llm.registry import make_pool
+from trinity.llm.registry import open_pool
 from trinity.orchestration.rollout import Rollouts
 from trinity.orchestration.rules import make_rules
 from trinity.rewards.grader import Grader
@@ -26,12 +26,15 @@ class Setting:
 
 
 @contextmanager
-def open_setting(config: Config, task: str) -> Iterator[Setting]:
-    """Reads the splits of a task and opens pool and graders; closes their processes at the end."""
+def open_setting(config: Config, task: str, stage: str) -> Iterator[Setting]:
+    """Reads the splits of a task and opens pool and graders; closes both at the end.
+
+    The calls of real models are accounted under `stage`.
+    """
     directory = splits_directory(task)
     train, valid, test = (read_split(directory, split) for split in ("train", "valid", "test"))
-    pool = make_pool(config, [*train, *valid, *test])
     with (
+        open_pool(config, [*train, *valid, *test], stage) as pool,
         Grader(config.sandbox, config.grading.mode) as grader,
         Rollouts(pool, grader, make_rules(config), config.run.concurrency) as rollouts,
     ):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from trinity.config.schema import Simulated, SimulatedAgent
-from trinity.llm.simulated import worker_odds
+from trinity.config.pool import Simulated, SimulatedAgent
+from trinity.llm.simulated import cap, worker_odds
 from trinity.orchestration.rules import EpisodeRules
 from trinity.types import Item, Role
 
@@ -96,7 +96,7 @@ class _Game:
 
     def work(self, agent: str, plan: float) -> tuple[float, float]:
         """P(right) and P(wrong but well formed) of one Worker turn."""
-        odds = worker_odds(self._agents[agent], self._domain, plan, self._rules.decoding.max_tokens)
+        odds = worker_odds(self._agents[agent], self._domain, plan, cap(self._rules.decoding))
         return odds.right, odds.wrong
 
     def best(self) -> float:

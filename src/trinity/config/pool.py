@@ -1,0 +1,133 @@
+"""Section `pool` of params.yaml: the agents, how real ones are called, what may be spent, and the simulated ones."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from trinity.config.values import Count, Name, NotNegative, Positive, Section, Share
+
+OWN_PARAMS = frozenset(
+    ("model", "messages", "api_base", "base_url", "api_key", "max_tokens", "temperature", "top_p", "n", "stream")
+)
+
+
+class AgentDecoding(Section):
+    """What one agent decodes otherwise than `episode` says."""
+
+    max_tokens: Count | None = None
+    temperature: NotNegative | None = None
+    top_p: Share | None = None
+
+
+class Price(Section):
+    """US dollars per million tokens."""
+
+    input: NotNegative
+    output: NotNegative
+
+
+class Agent(Section):
+    """One LLM of the pool. All but the name is read by the litellm pool alone.
+
+    Attributes:
+        model: As litellm names it: PROVIDER/MODEL.
+        api_base: An OpenAI-compatible server in place of the provider's own; no part of a stored response's key.
+        key_env: The environment variable that holds the key. Null: the provider's own; none is sent to an `api_base`.
+        decoding: In place of `episode.max_tokens`, `temperature`, `top_p`.
+        params: Sent with every call besides: how this model is told to reason least (docs/pool.md).
+        price: In place of what the provider or litellm's table says.
+    """
+
+    name: Name
+    model: str | None = None
+    api_base: str | None = None
+    key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
+    decoding: AgentDecoding | None = None
+    params: dict[str, Any] = Field(default_factory=dict)
+    price: Price | None = None
+
+
+class SimulatedVerifier(Section):
+    """P(REVISE | the latest answer is wrong), P(REVISE | it is right)."""
+
+    hit: Share
+    false_alarm: Share
+
+
+class SimulatedLength(Section):
+    """Log-normal length of a Worker's reply in tokens; a reply longer than max_tokens is cut."""
+
+    median: Positive
+    sigma: NotNegative
+
+
+class SimulatedAgent(Section):
+    """What one simulated agent can do.
+
+    Attributes:
+        skill: By domain, P(right answer) of an uncut Worker reply without a plan.
+        malformed: Share of the failures that are visibly malformed rather than wrong.
+        plan: Share of a later Worker's failures that this agent's plan turns into right answers.
+    """
+
+    skill: dict[str, Share]
+    malformed: Share
+    plan: Share
+    verifier: SimulatedVerifier
+    length: SimulatedLength
+
+
+class Simulated(Section):
+    """The simulated pool."""
+
+    seed: int
+    agents: dict[Name, SimulatedAgent]
+
+
+class Pool(Section):
+    """The agents that are coordinated. What follows `simulated` is for the litellm pool and changes no result.
+
+    Attributes:
+        responses: record: what the store holds is not asked again, what is asked is stored. replay: the store alone; a
+            request that it does not hold is an error. live: every request is asked, nothing is stored or read.
+        budget_usd: All that this store's calls may cost together; null: no limit.
+        budget_calls: All the calls that may be made for this store; null: no limit.
+        concurrency: By agent, requests in flight at once; `run.concurrency` limits all together.
+        tries: Attempts a call, over which a transport failure may pass.
+        connect_seconds: Until a connection must stand.
+        read_seconds: Longest silence while a reply is awaited.
+    """
+
+    kind: Literal["simulated", "recorded", "litellm"]
+    agents: Annotated[list[Agent], Field(min_length=1)]
+    simulated: Simulated | None = None
+    responses: Literal["record", "replay", "live"] = "record"
+    budget_usd: NotNegative | None = None
+    budget_calls: Annotated[int, Field(ge=0)] | None = None
+    concurrency: dict[Name, Count] = Field(default_factory=dict)
+    tries: Count = 8
+    connect_seconds: Positive = 10.0
+    read_seconds: Positive = 300.0
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> "Pool":
+        names = [agent.name for agent in self.agents]
+        if len(set(names)) != len(names):
+            raise ValueError(f"agents: names must differ, got {names}")
+        if self.kind == "simulated":
+            if self.simulated is None:
+                raise ValueError("simulated: needed when pool.kind is simulated")
+            missing = [name for name in names if name not in self.simulated.agents]
+            if missing:
+                raise ValueError(f"simulated.agents: no entry for {', '.join(missing)}")
+        unknown = [name for name in self.concurrency if name not in names]
+        if unknown:
+            raise ValueError(f"concurrency: no agent {', '.join(unknown)}; agents: {', '.join(names)}")
+        if self.kind == "litellm":
+            for agent in self.agents:
+                taken = sorted(set(agent.params) & OWN_PARAMS)
+                if taken:
+                    raise ValueError(
+                        f"agents: {agent.name}: params: {', '.join(taken)}: set elsewhere, see docs/pool.md"
+                    )
+        return self

@@ -1,0 +1,223 @@
+"""The pool of real models: what is stored is not asked again, what is asked is stored before it is used."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trinity.config import Config
+from trinity.config.pool import Agent
+from trinity.errors import NotStored, PoolError
+from trinity.llm.call import Call, Reply
+from trinity.llm.client import Client, Limits, table_price
+from trinity.llm.retries import persistently
+from trinity.llm.store.database import Database, store_directory
+from trinity.llm.store.ledger import Budget, Claimed, Ledger, Purpose, Reused
+from trinity.llm.store.packs import read_new_packs
+from trinity.types import Decoding, Request, Response
+
+POLL_SECONDS = 0.5
+UNCAPPED_TOKENS = 65_536
+"""What a reply without a cap is reserved for."""
+TEMPLATE_TOKENS = 64
+"""At most this many tokens of a chat template a message."""
+
+
+def call_of(agent: Agent, request: Request) -> Call:
+    """What is sent to an agent's model for a request, its store key included.
+
+    At temperature 0 the sample index has no effect on a reply, and no part in the call.
+    """
+    decoding = effective_decoding(agent, request.decoding)
+    params: dict[str, Any] = dict(agent.params)
+    params["temperature"], params["top_p"] = decoding.temperature, decoding.top_p
+    if decoding.max_tokens is not None:
+        params["max_tokens"] = decoding.max_tokens
+    sample = request.sample_index if decoding.temperature > 0 else 0
+    return Call(agent.model or "", request.messages, params, sample)
+
+
+def effective_decoding(agent: Agent, decoding: Decoding) -> Decoding:
+    """An agent's own decoding where params.yaml gives one, else that of the request."""
+    own = agent.decoding
+    if own is None:
+        return decoding
+    return Decoding(
+        decoding.max_tokens if own.max_tokens is None else own.max_tokens,
+        decoding.temperature if own.temperature is None else own.temperature,
+        decoding.top_p if own.top_p is None else own.top_p,
+    )
+
+
+def most_tokens(call: Call) -> tuple[int, int]:
+    """Upper bounds of the prompt's and the reply's tokens: a token of text is at least a byte."""
+    read = sum(len(message.content.encode("utf-8", "replace")) + TEMPLATE_TOKENS for message in call.messages)
+    return read, int(call.params.get("max_tokens", UNCAPPED_TOKENS))
+
+
+class RemotePool:
+    """Answers with real models through litellm (`Pool`), in the mode that `pool.responses` names.
+
+    Identical requests in flight are one request, in this process and over all that share the store.
+
+    Args:
+        config: Of params.yaml: agents, modes, limits, budget.
+        stage: What calls are accounted under.
+        directory: Of the store; by default that of the repository.
+
+    Raises:
+        PoolError: an agent has no model.
+    """
+
+    def __init__(self, config: Config, stage: str, directory: Path | None = None) -> None:
+        self._pool = config.pool
+        self._stage = stage
+        self._by_name: Mapping[str, Agent] = {agent.name: agent for agent in config.pool.agents}
+        for agent in config.pool.agents:
+            if not agent.model:
+                raise PoolError(
+                    f"params.yaml: pool.agents: {agent.name}: needs a model: PROVIDER/MODEL as litellm does"
+                )
+        self._database = Database(directory or store_directory())
+        self._ledger = Ledger(self._database, Budget(self._pool.budget_usd, self._pool.budget_calls))
+        if self._pool.responses != "live":
+            read_new_packs(self._database)
+        self._clients: dict[str, Client] = {}
+        self._limits: dict[str, asyncio.Semaphore] = {}
+        self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
+        self._ended = asyncio.Event()
+        self._reused: dict[Purpose, Reused] = {}
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Names of the agents, in the order of the head's rows."""
+        return tuple(self._by_name)
+
+    def close(self) -> None:
+        """Writes the counts of reused replies and gives back claims."""
+        for purpose in list(self._reused):
+            self._ledger.reuse(purpose, self._reused.pop(purpose))
+        self._ledger.close()
+        self._database.close()
+
+    async def generate(self, request: Request) -> Response:
+        """The stored reply, or a new one; see `Pool`.
+
+        Raises:
+            NotStored: in replay, the store has no reply.
+            BudgetReached: the call could pass the budget.
+            CallFailed: no reply could be had.
+        """
+        agent = self._by_name.get(request.agent)
+        if agent is None:
+            raise PoolError(f"no agent {request.agent!r} in the pool; agents: {', '.join(self.agents)}")
+        call = call_of(agent, request)
+        purpose = Purpose(agent.name, request.meta.role.value, self._stage)
+        if self._pool.responses == "live":
+            return _response(await self._ask(agent, call, purpose, secrets.token_bytes(32)))
+        while True:
+            reply = self._database.get(call.key)
+            if reply is not None:
+                self._count_reuse(purpose, reply)
+                return _response(reply)
+            if self._pool.responses == "replay":
+                raise NotStored(
+                    f"replay: no stored response of agent {agent.name} (item {request.meta.item_id}, "
+                    f"{request.meta.role.value}): {call.describe()}: `dvc pull` what was recorded, or record it with "
+                    "pool.responses: record"
+                )
+            future = self._in_flight.get(call.key)
+            if future is not None:
+                await asyncio.wait([future])
+                if not future.cancelled():
+                    self._count_reuse(purpose, future.result())
+                    return _response(future.result())
+                continue  # whoever asked was stopped
+            return _response(await self._ask_once(agent, call, purpose))
+
+    async def _ask_once(self, agent: Agent, call: Call, purpose: Purpose) -> Reply:
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # it may be nobody else's concern
+        self._in_flight[call.key] = future
+        try:
+            reply = await self._ask(agent, call, purpose, call.key)
+            future.set_result(reply)
+            return reply
+        except Exception as error:
+            future.set_exception(error)
+            raise
+        finally:
+            del self._in_flight[call.key]
+            if not future.done():
+                future.cancel()
+
+    async def _ask(self, agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
+        client = self._client(agent)
+        async with self._limit(agent):
+            stored = await self._claim(agent, call, claim)
+            if stored is not None:
+                self._count_reuse(purpose, stored)
+                return stored
+            started = time.monotonic()
+            try:
+                reply, tries = await persistently(client.attempt, call, agent.name, self._pool.tries)
+                self._ledger.settle(
+                    claim, call, reply, purpose, time.monotonic() - started, tries,
+                    keep=self._pool.responses == "record",
+                )  # fmt: skip
+                return reply
+            except BaseException:
+                self._ledger.release(claim)
+                raise
+            finally:
+                self._ended.set()
+                self._ended = asyncio.Event()
+
+    async def _claim(self, agent: Agent, call: Call, claim: bytes) -> Reply | None:
+        """Waits until the call may be made; the reply if another process made it in the meantime."""
+        usd = self._most(agent, call)
+        while True:
+            outcome = self._ledger.claim(claim, usd)
+            if outcome is Claimed.MINE:
+                return None
+            if outcome is Claimed.OTHERS and (reply := self._database.get(claim)) is not None:
+                return reply
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), POLL_SECONDS)
+                continue
+            self._ledger.void_claims_of_the_dead()
+
+    def _most(self, agent: Agent, call: Call) -> float:
+        if self._pool.budget_usd is None:
+            return 0.0
+        price = table_price(agent, *most_tokens(call))
+        if price is None:
+            raise PoolError(
+                f"pool.budget_usd: the price of agent {agent.name} ({agent.model}) is not known: set its price "
+                "(input and output, US dollars per million tokens), or budget_usd: null"
+            )
+        return price
+
+    def _client(self, agent: Agent) -> Client:
+        if agent.name not in self._clients:
+            self._clients[agent.name] = Client(agent, Limits.of(self._pool))
+        return self._clients[agent.name]
+
+    def _limit(self, agent: Agent) -> "asyncio.Semaphore | contextlib.AbstractAsyncContextManager[None]":
+        most = self._pool.concurrency.get(agent.name)
+        if most is None:
+            return contextlib.nullcontext()
+        return self._limits.setdefault(agent.name, asyncio.Semaphore(most))
+
+    def _count_reuse(self, purpose: Purpose, reply: Reply) -> None:
+        self._reused[purpose] = self._reused.get(purpose, Reused()).plus(reply)
+
+
+def _response(reply: Reply) -> Response:
+    return Response(
+        reply.text, reply.finish_reason, reply.prompt_tokens, reply.completion_tokens,
+        reasoning_tokens=reply.reasoning_tokens,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Responses of real models: kept, counted, packed for others, and replayed."""
