@@ -18,16 +18,18 @@ def main() -> None:
     from trinity.coordinator.slm import load_encoder
     from trinity.coordinator.threads import use_threads
     from trinity.orchestration.setting import open_setting
+    from trinity.plan.consent import consent
     from trinity.systems.compared import exact_values, trained_methods, trained_systems, untrained_systems
     from trinity.systems.evaluate import evaluate, write_rows
 
+    consent(config, "evaluate", task)
     choice = json.loads((Path("data/headroom") / f"{task}.json").read_text(encoding="utf-8"))
     use_threads(config.run.threads)
     encoder = load_encoder(config.slm)
     with open_setting(config, task, "evaluate") as setting:
         trained = trained_systems(setting, encoder)
         systems = [*trained, *untrained_systems(setting)]
-        rows = evaluate(systems, setting.rollouts, setting.test, config.eval.seeds)
+        rows, odd_replies = evaluate(systems, setting.rollouts, setting.test, config.eval.seeds)
         exact = exact_values(setting, trained, choice)
         sandbox = setting.rollouts.grader.sandbox_level
         sizes = {f"n_{split}": len(getattr(setting, split)) for split in ("train", "valid", "test")}
@@ -48,6 +50,7 @@ def main() -> None:
         "training_seeds": config.optim.seeds,
         "eval_seeds": config.eval.seeds,
         "budget": {f"trinity_{method}": training_budget(task, method) for method in trained_methods(config)},
+        "odd_replies": odd_replies,
         "exact": exact,
     }
     write_json(directory / "summary.json", summary)

@@ -16,9 +16,11 @@ def main() -> None:
     config = load_config()
     from trinity.artifacts import write_json
     from trinity.orchestration.setting import open_setting
+    from trinity.plan.consent import consent
     from trinity.systems.headroom import Headroom, training_cost
     from trinity.systems.ideal import domain_shares, ideal_values
 
+    consent(config, "headroom", task)
     population: int = json.loads(Path("data/ladder.json").read_text(encoding="utf-8"))["population"]
     with open_setting(config, task, "headroom") as setting:
         headroom = Headroom.measure(setting.rollouts, setting.train)

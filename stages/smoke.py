@@ -21,11 +21,14 @@ def main() -> None:
     from trinity.optim.fitness import require_items
     from trinity.optim.methods import items_a_candidate, policy_maker, population
     from trinity.orchestration.setting import open_setting
+    from trinity.plan.consent import consent
     from trinity.smoke.coordinator_rungs import coordinator_rungs
     from trinity.smoke.episode_rungs import episode_rungs, ordered
     from trinity.smoke.ladder import RungFailed, climb
+    from trinity.smoke.pool_rung import pool_rungs
     from trinity.tasks.splits import read_split, splits_directory
 
+    consent(config, "smoke")
     use_threads(config.run.threads)
     encoder = load_encoder(config.slm)
     layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, config.svf.enabled)
@@ -41,6 +44,7 @@ def main() -> None:
             [
                 *coordinator_rungs(config, encoder, layout, train),
                 *episode_rungs(config, setting, layout, policy_maker(encoder, layout, features), rewards),
+                *pool_rungs(config),
             ]
         )
         records, failure = climb(rungs, lambda line: print(line, file=sys.stderr))

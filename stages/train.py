@@ -24,7 +24,9 @@ def main() -> None:
     from trinity.optim.history import write_history
     from trinity.optim.methods import train
     from trinity.orchestration.setting import open_setting
+    from trinity.plan.consent import consent
 
+    consent(config, f"train {method}", task)
     use_threads(config.run.threads)
     encoder = load_encoder(config.slm)
     layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, config.svf.enabled)

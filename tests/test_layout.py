@@ -23,11 +23,11 @@ FLOORS = (
     ("optim",),
     ("systems",),
     ("report", "smoke", "serve"),
-    ("preflight", "presets", "bench", "grading"),
+    ("preflight", "plan", "presets", "bench", "grading"),
     ("cli", "stages"),
 )
 RANK = {name: rank for rank, floor in enumerate(FLOORS) for name in floor}
-HEAVY = ("torch", "transformers", "pandas", "matplotlib", "math_verify", "scipy", "cma", "pyarrow")
+HEAVY = ("torch", "transformers", "pandas", "matplotlib", "math_verify", "scipy", "cma", "pyarrow", "litellm", "httpx")
 FILES = sorted([*LIBRARY.rglob("*.py"), *(ROOT / "stages").glob("*.py")])
 
 
@@ -88,7 +88,8 @@ def test_a_room_knows_nothing_of(room: str, unknown: tuple[str, ...]) -> None:
     [
         "import trinity.cli, trinity.config, trinity.entry",
         "import sys, trinity.cli\nsys.argv = ['trinity', '--help']\ntry: trinity.cli.main()\nexcept SystemExit: pass",
-        "import trinity.preflight, trinity.presets, trinity.bench, trinity.llm.simulated, trinity.orchestration.exact",
+        "import trinity.preflight, trinity.presets, trinity.bench, trinity.llm.simulated, trinity.orchestration.exact, "
+        "trinity.plan.consent",
     ],
     ids=["import", "help", "light rooms"],
 )

@@ -1,14 +1,19 @@
 """Starting points for params.yaml, and the command that writes one."""
 
+import asyncio
 import sys
 from pathlib import Path
 
 import pytest
 
+from model_server import model_server
 from trinity import cli
 from trinity.config import Config, load_config, parse_config
+from trinity.llm.client import Client
+from trinity.llm.failures import Limits
+from trinity.llm.remote import call_of
 from trinity.presets import PRESETS, preset_text, write_preset
-from trinity.types import Role
+from trinity.types import Decoding, Message, Request, RequestMeta, Role
 
 ROOT = Path(__file__).parents[1]
 KEPT = Path(".trinity/params.before.yaml")
@@ -54,6 +59,46 @@ def test_the_openrouter_preset_keeps_the_specification() -> None:
     assert (config.episode.max_turns, config.episode.max_tokens, config.episode.roles) == (5, 4096, list(Role))
     assert (config.slm.model, config.slm.read_position, config.svf.enabled) == ("Qwen/Qwen3-0.6B", -2, True)
     assert (config.head.features, len(config.agents), config.baselines.sft.lrs[0]) == ("l2", 3, 1e-6)
+
+
+LEAST_REASONING = {"qwen": {"effort": "none"}, "gemini": {"effort": "minimal"}, "deepseek": {"effort": "none"}}
+
+
+def test_the_openrouter_preset_asks_for_the_least_reasoning_as_documented() -> None:
+    config = preset("openrouter")
+    agents = {agent.name: agent for agent in config.pool.agents}
+    assert {name: agent.params for name, agent in agents.items()} == {
+        name: {"extra_body": {"reasoning": least}} for name, least in LEAST_REASONING.items()
+    }
+    page = (ROOT / "docs/pool.md").read_text(encoding="utf-8")
+    for name, agent in agents.items():
+        assert agent.price is not None
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{agent.model}`"))
+        assert f"`effort: {LEAST_REASONING[name]['effort']}`" in row
+        assert f"| {agent.price.input:g} | {agent.price.output:g} |" in row
+    assert config.eval.single_factor * (config.episode.max_tokens or 0) == 20_480
+
+
+def test_what_openrouter_would_receive() -> None:
+    config = preset("openrouter")
+    decoding = Decoding(config.episode.max_tokens, config.episode.temperature, config.episode.top_p)
+    with model_server() as server:
+        for agent in config.pool.agents:
+            request = Request(agent.name, (Message("user", "?"),), decoding, 0, RequestMeta("i", Role.WORKER))
+            here = agent.model_copy(update={"api_base": server.url})
+            asyncio.run(Client(here, Limits.of(config.pool)).attempt(call_of(here, request)))
+    assert [body.pop("messages") for body in server.bodies] == [[{"role": "user", "content": "?"}]] * 3
+    assert server.bodies == [
+        {
+            "model": model, "temperature": 0.0, "top_p": 1.0, "max_tokens": 4096, "usage": {"include": True},
+            "reasoning": LEAST_REASONING[name],
+        }
+        for name, model in (
+            ("qwen", "qwen/qwen3.5-35b-a3b"),
+            ("gemini", "google/gemini-3.1-flash-lite"),
+            ("deepseek", "deepseek/deepseek-v4-flash"),
+        )
+    ]  # fmt: skip
 
 
 def test_the_recorded_preset_has_one_worker_turn_without_scales() -> None:

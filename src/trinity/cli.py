@@ -1,6 +1,6 @@
-"""The command line, `trinity doctor | preset | import-outcomes | headline | grade | canonical | bench`.
+"""The command line, `trinity COMMAND`; the pipeline is run by dvc.
 
-The pipeline is run by dvc.
+Commands: doctor, preset, plan, import-outcomes, headline, grade, canonical, responses, bench.
 """
 
 import argparse
@@ -17,6 +17,8 @@ def main() -> None:
 def _main() -> None:
     from trinity.grading.canonical import add_parser as add_canonical
     from trinity.grading.lines import add_parser as add_grade
+    from trinity.llm.store.command import add_parser as add_responses
+    from trinity.plan.command import add_parser as add_plan
     from trinity.tasks.importers.command import add_parser as add_import_outcomes
 
     parser = argparse.ArgumentParser(
@@ -24,7 +26,8 @@ def _main() -> None:
         description="An evolved coordinator of LLMs. dvc repro runs the pipeline; these commands prepare and measure.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    doctor = commands.add_parser("doctor", help="check all that params.yaml needs, a line for each thing missing")
+    doctor = commands.add_parser("doctor", help="check all that params.yaml needs, a line for each thing")
+    doctor.add_argument("--offline", action="store_true", help="make no call to the models of a litellm pool")
     doctor.set_defaults(run=_doctor)
     _add_preset(commands)
     add_import_outcomes(commands)
@@ -32,23 +35,23 @@ def _main() -> None:
     headline.set_defaults(run=_headline)
     add_grade(commands)
     add_canonical(commands)
+    add_responses(commands)
+    add_plan(commands)
     _add_bench(commands)
     args = parser.parse_args()
     sys.exit(args.run(args))
 
 
-def _doctor(_: argparse.Namespace) -> int:
+def _doctor(args: argparse.Namespace) -> int:
     from trinity.config import load_config
-    from trinity.preflight import missing, sandbox_level
+    from trinity.preflight.doctor import examine
 
     config = load_config()
-    lines = missing(config)
-    if lines:
-        print("\n".join(lines))
+    found = examine(config, ask=not args.offline)
+    print("\n".join([*found.missing, *found.present]))
+    if found.missing:
         return 1
-    level = sandbox_level(config)
-    where = f"; sandbox: {level}" if level else ""
-    print(f"nothing is missing: {', '.join(config.tasks)} on the {config.pool.kind} pool{where}")
+    print(f"nothing is missing: {', '.join(config.tasks)} on the {config.pool.kind} pool")
     return 0
 
 

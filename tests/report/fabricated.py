@@ -67,6 +67,7 @@ def summary(task: str, items: int, simulated: bool, seeds: Sequence[int], roles:
         "training_seeds": list(seeds),
         "eval_seeds": list(EVAL_SEEDS),
         "budget": {f"trinity_{method}": {"training_episodes": 12000, "validation_episodes": 900} for method in METHODS},
+        "odd_replies": {},
         "exact": exact if simulated else None,
     }
 

@@ -1,6 +1,7 @@
 import csv
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from trinity.orchestration.setting import Setting
 from trinity.systems.base import UNTRAINED, Routed
 from trinity.systems.evaluate import COLUMNS, Row, evaluate, write_rows
 from trinity.systems.headroom import single_systems
-from trinity.types import Decision, Role
+from trinity.types import Decision, Item, Request, Response, Role
 
 PLAN, WORK, CHECK = (Role.THINKER, Role.WORKER, Role.VERIFIER)
 
@@ -29,7 +30,7 @@ def test_a_row_an_episode_in_the_order_of_systems_seeds_and_items(setting: Setti
     policy = FixedPolicy(((Decision(2, PLAN), Decision(0, WORK), Decision(1, CHECK)),))
     trained = Routed("trinity_cma", policy, setting.rollouts.rules, training_seed=4)
     items = setting.test[:6]
-    rows = evaluate([trained, *single_systems(setting.rollouts)], setting.rollouts, items, [0, 7])
+    rows, _ = evaluate([trained, *single_systems(setting.rollouts)], setting.rollouts, items, [0, 7])
     assert len(rows) == 4 * 2 * 6
     assert column(rows, "system")[:13] == ["trinity_cma"] * 12 + ["single_atlas"]
     assert column(rows, "eval_seed")[:12] == [0] * 6 + [7] * 6
@@ -50,7 +51,7 @@ def test_a_row_an_episode_in_the_order_of_systems_seeds_and_items(setting: Setti
 
 def test_an_accepted_episode_says_so(setting: Setting) -> None:
     policy = FixedPolicy(((Decision(0, WORK), Decision(0, CHECK)),))
-    rows = evaluate([Routed("x", policy, setting.rollouts.rules)], setting.rollouts, setting.test, [0])
+    rows, _ = evaluate([Routed("x", policy, setting.rollouts.rules)], setting.rollouts, setting.test, [0])
     seen = set(zip(column(rows, "accepted"), column(rows, "roles"), strict=True))
     assert (1, "W>V") in seen
     assert (0, "W>V>V") in seen
@@ -59,14 +60,14 @@ def test_an_accepted_episode_says_so(setting: Setting) -> None:
 
 def test_an_evaluation_seed_is_another_sample_and_repeats(setting: Setting) -> None:
     single = single_systems(setting.rollouts)[:1]
-    one, again, other = (evaluate(single, setting.rollouts, setting.test, [seed]) for seed in (0, 0, 1))
+    one, again, other = (evaluate(single, setting.rollouts, setting.test, [seed])[0] for seed in (0, 0, 1))
     assert one == again
     assert column(one, "completion_tokens") != column(other, "completion_tokens")
 
 
 def test_five_times_the_tokens_cut_fewer_replies(setting: Setting) -> None:
     plain, matched = (
-        evaluate(single_systems(setting.rollouts, factor), setting.rollouts, setting.test, [0]) for factor in (1, 5)
+        evaluate(single_systems(setting.rollouts, factor), setting.rollouts, setting.test, [0])[0] for factor in (1, 5)
     )
     cut_plain, cut_matched = (sum(map(int, column(rows, "cut"))) for rows in (plain, matched))
     assert cut_plain > 0.2 * len(plain)
@@ -79,8 +80,8 @@ def test_five_times_the_tokens_cut_fewer_replies(setting: Setting) -> None:
 def test_random_routing_is_uniform_and_keyed(setting: Setting) -> None:
     rules = setting.rollouts.rules
     random = Routed("random", RandomPolicy(3, rules.roles), rules)
-    rows = evaluate([random], setting.rollouts, setting.test, range(8))
-    assert rows == evaluate([random], setting.rollouts, setting.test, range(8))
+    rows, _ = evaluate([random], setting.rollouts, setting.test, range(8))
+    assert rows == evaluate([random], setting.rollouts, setting.test, range(8))[0]
     for name, choices in (("agents", "012"), ("roles", "TWV")):
         # First turns alone: later ones are seen only where no Verifier ended the episode.
         counts = Counter(str(value)[0] for value in column(rows, name))
@@ -93,8 +94,57 @@ def test_random_routing_is_uniform_and_keyed(setting: Setting) -> None:
     assert len(firsts) == 9
 
 
+@dataclass(frozen=True)
+class OddPool:
+    """Answers by agent: one is fine, the others are amiss in ways of their own."""
+
+    replies: Mapping[str, Response]
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        return tuple(self.replies)
+
+    async def generate(self, request: Request) -> Response:
+        return self.replies[request.agent]
+
+
+def test_replies_with_something_amiss_are_counted_by_system_agent_and_cause(
+    configure: Callable[..., Config], given_setting: Callable[..., Setting]
+) -> None:
+    replies = {
+        "whole": Response("\\boxed{1}", "stop", 1, 1),
+        "empty": Response(" \n", "stop", 1, 1),
+        "filtered": Response("so far", "content_filter", 1, 1),
+        "cut": Response("so far", "length", 1, 9),
+        "thinks": Response("", "length", 1, 9, reasoning_tokens=9),
+        "recorded": Response("", "length", 1, 1, score=1.0),
+    }
+    items = [Item(str(i), "t", "d", "?", "math", "1") for i in range(3)]
+    config = configure({"pool.kind": "litellm", "pool.agents": [{"name": n} for n in replies], "pool.simulated": None})
+    setting = given_setting(config, OddPool(replies), items, items, items)
+    rules = setting.rollouts.rules
+    chain = Routed("chain", FixedPolicy(((Decision(3, WORK), Decision(4, PLAN), Decision(3, WORK)),)), rules)
+    rows, odd = evaluate([*single_systems(setting.rollouts), chain], setting.rollouts, items, [0, 1])
+    assert odd == {
+        "single_empty": {"empty": {"empty": 6}},
+        "single_filtered": {"filtered": {"filtered": 6}},
+        "single_cut": {"cut": {"cut": 6}},
+        "single_thinks": {"thinks": {"cut in reasoning": 6}},
+        "chain": {"cut": {"cut": 12}, "thinks": {"cut in reasoning": 6}},
+    }
+    assert column(rows, "cut")[-1] == 3
+
+
+def test_the_simulated_pools_cut_replies_are_counted_as_the_rows_say(setting: Setting) -> None:
+    rows, odd = evaluate(single_systems(setting.rollouts), setting.rollouts, setting.test, [0])
+    for agent in setting.rollouts.rules.agents:
+        cut = sum(int(row[COLUMNS.index("cut")]) for row in rows if row[0] == f"single_{agent}")
+        assert odd.get(f"single_{agent}", {}).get(agent, {}).get("cut", 0) == cut
+    assert odd
+
+
 def test_the_table_is_written_with_its_columns(setting: Setting, tmp_path: Path) -> None:
-    rows = evaluate(single_systems(setting.rollouts), setting.rollouts, setting.test[:2], [0])
+    rows, _ = evaluate(single_systems(setting.rollouts), setting.rollouts, setting.test[:2], [0])
     path = tmp_path / "data" / "episodes.csv"
     write_rows(path, rows)
     with path.open(encoding="utf-8") as source:

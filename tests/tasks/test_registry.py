@@ -9,6 +9,7 @@ from trinity.errors import DataError
 from trinity.tasks.demo.task import DemoTask
 from trinity.tasks.recorded import OutcomeTask
 from trinity.tasks.registry import BENCHMARKS, evaluation_sets, get_task, known_tasks
+from trinity.tasks.small.task import SMALL_TASKS
 
 DEMO = ("demo_math", "demo_choice", "demo_freeform", "demo_code")
 
@@ -24,7 +25,7 @@ def with_outcomes(config: Config, *names: str) -> Config:
 
 
 def test_the_demo_tasks_are_known(config: Config) -> None:
-    assert known_tasks(with_outcomes(config)) == (*DEMO, *BENCHMARKS)
+    assert known_tasks(with_outcomes(config)) == (*DEMO, *BENCHMARKS, *SMALL_TASKS)
     for name in DEMO:
         assert get_task(config, name).name == name
 
@@ -37,7 +38,7 @@ def test_the_seed_of_the_data_reaches_the_task(config: Config) -> None:
 
 def test_a_table_of_outcomes_is_a_task(config: Config) -> None:
     tables = with_outcomes(config, "real")
-    assert known_tasks(tables) == (*DEMO, *BENCHMARKS, "real")
+    assert known_tasks(tables) == (*DEMO, *BENCHMARKS, *SMALL_TASKS, "real")
     assert get_task(tables, "real").name == "real"
 
 

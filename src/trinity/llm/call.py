@@ -1,6 +1,7 @@
 """A call to a real model and its reply, as they are sent, stored and counted."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,6 +59,11 @@ class Call:
             messages = tuple(Message(message["role"], message["content"]) for message in value["messages"])
         except (TypeError, KeyError):
             raise ValueError("not a call") from None
+        texts = [value["model"], *(text for message in messages for text in (message.role, message.content))]
+        if not all(isinstance(text, str) for text in texts) or not isinstance(value["params"], dict):
+            raise ValueError("not a call")
+        if type(value["sample"]) is not int:
+            raise ValueError("not a call")
         return cls(value["model"], messages, value["params"], value["sample"])
 
     def describe(self) -> str:
@@ -65,7 +71,8 @@ class Call:
         last = " ".join(self.messages[-1].content.split()) if self.messages else ""
         shown = last if len(last) <= 80 else f"{last[:40]} ... {last[-40:]}"
         params = ", ".join(f"{name}={value}" for name, value in sorted(self.params.items()))
-        return f"{self.model} [{self.key.hex()[:12]}] ({params}, sample {self.sample}): {shown!r}"
+        line = f"{self.model} [{self.key.hex()[:12]}] ({params}, sample {self.sample}): {shown!r}"
+        return " ".join(line.split())
 
 
 @dataclass(frozen=True)
@@ -112,9 +119,10 @@ class Reply:
         whole = (reply.prompt_tokens, reply.completion_tokens, reply.reasoning_tokens)
         if (
             not isinstance(reply.text, str)
+            or not isinstance(reply.model, str)
             or reply.finish_reason not in ("stop", "length", "content_filter")
             or any(type(count) is not int or count < 0 for count in whole)
-            or not (reply.usd is None or isinstance(reply.usd, int | float))
+            or not (reply.usd is None or (isinstance(reply.usd, int | float) and 0 <= reply.usd < math.inf))
         ):
             raise ValueError("not a reply")
         return reply

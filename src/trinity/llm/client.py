@@ -1,102 +1,31 @@
 """One attempt at one call through litellm: a reply, or a typed failure that says whether another attempt can help."""
 
-import contextlib
+import logging
+import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
+import sys
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from trinity.config.pool import Agent, Pool
-from trinity.errors import PoolError
+from trinity.config.pool import Agent
 from trinity.llm.call import Call, FinishReason, Reply
+from trinity.llm.failures import Limits, Malformed, NoKey, ServerFailed, failure_of, is_filtered
 
 NO_KEY = "none"
 """Sent to a server of one's own, so that no provider's key ever reaches it."""
 FINISH_REASONS: Mapping[str, FinishReason] = {
-    "stop": "stop", "eos": "stop", "end_turn": "stop", "length": "length", "max_tokens": "length",
+    "stop": "stop", "tool_calls": "stop", "function_call": "stop", "length": "length",
     "content_filter": "content_filter",
 }  # fmt: skip
+"""What litellm makes of providers' words; it reads a word that it does not know as the end of a whole reply. A model
+that wants to call a tool, though it was offered none, has said what it had to say."""
+BROKE_OFF = ("error", "network_error")
+"""Providers' words for a reply that their side did not finish."""
 BYTES_PER_TOKEN = 4
-
-
-class CallFailed(PoolError):
-    """An attempt got no reply, and another would get none either.
-
-    Attributes:
-        kind: What it was, in two or three words.
-    """
-
-    kind = "refused"
-
-
-class NoKey(CallFailed):
-    """The provider's key is absent, wrong, or has no credit."""
-
-    kind = "no key"
-
-
-class UnknownModel(CallFailed):
-    """The provider has no such model."""
-
-    kind = "unknown model"
-
-
-class ContextExceeded(CallFailed):
-    """The messages are longer than the model reads."""
-
-    kind = "context exceeded"
-
-
-class Transient(CallFailed):
-    """An attempt got no reply; another may.
-
-    Attributes:
-        retry_after: Seconds that the provider asks to wait; None if it does not say.
-    """
-
-    kind = "transport failure"
-
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
-
-
-class RateLimited(Transient):
-    """Too many calls at once, or a quota."""
-
-    kind = "rate limit"
-
-
-class TimedOut(Transient):
-    """No connection, or silence, for longer than the limits."""
-
-    kind = "time-out"
-
-
-class ServerFailed(Transient):
-    """The provider's side failed or could not be reached."""
-
-    kind = "server failure"
-
-
-class Malformed(Transient):
-    """What came is no reply."""
-
-    kind = "malformed reply"
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Seconds until a connection must stand, and of silence while a reply is awaited."""
-
-    connect: float
-    read: float
-
-    @classmethod
-    def of(cls, pool: Pool) -> "Limits":
-        """The limits of params.yaml."""
-        return cls(pool.connect_seconds, pool.read_seconds)
+MOST_TOKENS = 10**9
+"""A usage beyond is no usage."""
+FILTERED_PROMPT = Reply("", "content_filter", 0, 0, usd=0.0)
+"""The reply to a prompt that the provider's filter refuses: it would be refused for ever, and costs nothing."""
 
 
 def library() -> Any:
@@ -104,6 +33,7 @@ def library() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm
 
+    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
     litellm.suppress_debug_info = True
     litellm.telemetry = False
     litellm.drop_params = False
@@ -135,17 +65,25 @@ class Client:
         Raises:
             CallFailed: no reply came; a `Transient` one is worth another attempt.
         """
-        with self._failures():
+        server = self._server()
+        try:
             response = await self._litellm.acompletion(
                 model=call.model,
-                messages=[{"role": message.role, "content": message.content} for message in call.messages],
+                messages=[{"role": message.role, "content": _clean(message.content)} for message in call.messages],
                 timeout=self._timeout,
                 num_retries=0,
                 max_retries=0,
-                **self._server(),
+                **server,
                 **call.params,
             )
-        return self._reply(response, call)
+        except Exception as error:  # litellm raises whatever its code for a provider raises
+            if is_filtered(error):
+                return FILTERED_PROMPT
+            raise failure_of(error, self.agent, self._limits) from None
+        try:
+            return self._reply(response, call)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+            raise Malformed(f"malformed reply ({error})") from None
 
     def _server(self) -> dict[str, Any]:
         agent = self.agent
@@ -162,88 +100,26 @@ class Client:
             return {}
         return {"api_key": key} | ({"api_base": agent.api_base} if agent.api_base else {})
 
-    @contextlib.contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Turns litellm's errors into ours. Their own texts may hold headers, hence keys: only a short part is kept."""
-        library, name = self._litellm, self.agent.name
-        try:
-            yield
-        except library.AuthenticationError as error:
-            raise NoKey(f"agent {name}: the key is refused{self._said(error)}") from None
-        except library.PermissionDeniedError as error:
-            raise NoKey(f"agent {name}: the key may not use {self.agent.model}{self._said(error)}") from None
-        except library.NotFoundError as error:
-            raise UnknownModel(f"agent {name}: no model {self.agent.model}{self._said(error)}") from None
-        except library.ContextWindowExceededError as error:
-            raise ContextExceeded(
-                f"agent {name}: the messages are longer than {self.agent.model} reads{self._said(error)}: lower "
-                "roles.max_output_chars or episode.max_turns, or leave such items out"
-            ) from None
-        except library.RateLimitError as error:
-            raise RateLimited(f"rate limit{self._said(error)}", retry_after(error)) from None
-        except library.Timeout as error:
-            raise TimedOut(
-                f"no answer within {self._limits.connect:g} s to connect or {self._limits.read:g} s of silence",
-                retry_after(error),
-            ) from None
-        except library.APIResponseValidationError as error:
-            raise Malformed(f"malformed reply{self._said(error)}") from None
-        except library.BadRequestError as error:
-            if "LLM Provider NOT provided" in str(error):
-                raise UnknownModel(
-                    f"agent {name}: {self.agent.model!r} names no provider: write PROVIDER/MODEL as litellm does"
-                ) from None
-            raise CallFailed(f"agent {name}: the request is refused{self._said(error)}") from None
-        except (library.APIConnectionError, library.APIError, library.ServiceUnavailableError) as error:
-            status = getattr(error, "status_code", None)
-            if status == 402:
-                raise NoKey(f"agent {name}: the key has no credit left{self._said(error)}") from None
-            if isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425, 429):
-                raise CallFailed(f"agent {name}: the request is refused{self._said(error)}") from None
-            raise ServerFailed(f"server failure{self._said(error)}", retry_after(error)) from None
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-            raise Malformed(f"malformed reply ({type(error).__name__})") from None
-
-    def _said(self, error: Exception) -> str:
-        text = " ".join(str(getattr(error, "message", error)).split())
-        text = text.rpartition("Exception - ")[2]
-        for key in self._keys():
-            text = text.replace(key, "[key]")
-        status = getattr(error, "status_code", None)
-        return f" ({f'{status}: ' if status else ''}{text[:160]})"
-
-    def _keys(self) -> list[str]:
-        """The values of environment variables that may be keys."""
-        names = [name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
-        return [os.environ[name] for name in {*names, self.agent.key_env or ""} if len(os.environ.get(name, "")) >= 6]
-
     def _reply(self, response: Any, call: Call) -> Reply:
-        with self._failures():
-            choices = response.choices
-            if not choices:
-                raise ValueError("no choices")
-            message, reason = choices[0].message, choices[0].finish_reason
-            text = _clean(message.content or "")
-            usage = getattr(response, "usage", None)
-            counts = _counts(usage)
-            estimated = counts is None
-            read, written, reasoning = counts or (
-                sum(len(message.content.encode("utf-8", "replace")) for message in call.messages) // BYTES_PER_TOKEN,
-                len(text.encode()) // BYTES_PER_TOKEN,
-                0,
-            )
-            if reason not in FINISH_REASONS:
-                raise ValueError(f"finish reason {reason}")
-            return Reply(
-                text=text,
-                finish_reason=FINISH_REASONS[reason],
-                prompt_tokens=read,
-                completion_tokens=written,
-                reasoning_tokens=reasoning,
-                usd=self.price(read, written, response),
-                model=_clean(str(response.model or "")),
-                estimated=estimated,
-            )
+        if not response.choices:
+            raise ValueError("it has no choices")
+        choice = response.choices[0]
+        fields = getattr(choice, "provider_specific_fields", None) or {}
+        if fields.get("native_finish_reason") in BROKE_OFF:
+            raise ServerFailed(f"the reply broke off with finish reason {fields['native_finish_reason']}")
+        text = _clean(choice.message.content or "")
+        counts = _counts(getattr(response, "usage", None))
+        read, written, reasoning = counts or (_tokens(*(m.content for m in call.messages)), _tokens(text), 0)
+        return Reply(
+            text=text,
+            finish_reason=FINISH_REASONS[choice.finish_reason],
+            prompt_tokens=read,
+            completion_tokens=written,
+            reasoning_tokens=reasoning,
+            usd=self.price(read, written, response),
+            model=_clean(str(response.model or "")),
+            estimated=counts is None,
+        )
 
     def price(self, prompt_tokens: int, completion_tokens: int, response: Any = None) -> float | None:
         """US dollars of a reply; None where nobody says.
@@ -253,9 +129,24 @@ class Client:
         if self.agent.price is not None:
             return (prompt_tokens * self.agent.price.input + completion_tokens * self.agent.price.output) / 1e6
         said = getattr(getattr(response, "usage", None), "cost", None)
-        if isinstance(said, int | float) and said >= 0:
+        if isinstance(said, int | float) and 0 <= said < math.inf:
             return float(said)
         return table_price(self.agent, prompt_tokens, completion_tokens)
+
+
+async def sessions() -> AsyncGenerator[None]:
+    """Open while a loop uses litellm: closes the connections that litellm keeps for reuse.
+
+    asyncio closes asynchronous generators that were begun in a loop when it shuts down (`asyncio.run`,
+    `asyncio.Runner`), which is the last moment at which connections can be closed cleanly.
+    """
+    try:
+        yield
+    finally:
+        if "litellm" in sys.modules:  # replay does without
+            litellm = library()
+            await litellm.close_litellm_async_clients()
+            litellm.in_memory_llm_clients_cache.flush_cache()
 
 
 def table_price(agent: Agent, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -284,37 +175,30 @@ def missing_keys(agent: Agent) -> list[str]:
     return [] if found["keys_in_environment"] else list(found["missing_keys"])
 
 
-def retry_after(error: Exception) -> float | None:
-    """Seconds that the provider asks to wait (RFC 9110, section 10.2.3: seconds or a date)."""
-    headers = getattr(getattr(error, "response", None), "headers", None) or {}
-    extra = getattr(error, "litellm_response_headers", None) or {}
-    for source in (headers, extra):
-        for name, value in dict(source).items():
-            if str(name).lower().endswith("retry-after"):
-                return _seconds(str(value))
-    return None
-
-
-def _seconds(value: str) -> float | None:
+def known_provider(agent: Agent) -> str | None:
+    """Who serves the model of an agent, as litellm reads its name; None if it cannot tell."""
+    litellm = library()
     try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        from datetime import UTC, datetime
-
-        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
+        return str(litellm.get_llm_provider(agent.model)[1])
+    except litellm.BadRequestError:
         return None
 
 
 def _counts(usage: Any) -> tuple[int, int, int] | None:
-    read, written = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
-    if type(read) is not int or type(written) is not int or read < 0 or written < 0 or read + written == 0:
+    read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    if read is None or written is None or read + written == 0:
         return None
-    details = getattr(usage, "completion_tokens_details", None)
-    reasoning = getattr(details, "reasoning_tokens", None)
-    return read, written, reasoning if type(reasoning) is int and reasoning >= 0 else 0
+    return read, written, _count(getattr(usage, "completion_tokens_details", None), "reasoning_tokens") or 0
+
+
+def _count(usage: Any, name: str) -> int | None:
+    value = getattr(usage, name, None)
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def _tokens(*texts: str) -> int:
+    """An estimate, where the provider does not say."""
+    return sum(len(_clean(text).encode()) for text in texts) // BYTES_PER_TOKEN
 
 
 def _clean(text: str) -> str:

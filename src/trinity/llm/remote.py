@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ from trinity.config import Config
 from trinity.config.pool import Agent
 from trinity.errors import NotStored, PoolError
 from trinity.llm.call import Call, Reply
-from trinity.llm.client import Client, Limits, table_price
-from trinity.llm.retries import persistently
+from trinity.llm.client import Client, sessions, table_price
+from trinity.llm.failures import Limits
+from trinity.llm.retries import FIRST_WAIT, persistently
 from trinity.llm.store.database import Database, store_directory
 from trinity.llm.store.ledger import Budget, Claimed, Ledger, Purpose, Reused
 from trinity.llm.store.packs import read_new_packs
@@ -67,14 +68,25 @@ class RemotePool:
         config: Of params.yaml: agents, modes, limits, budget.
         stage: What calls are accounted under.
         directory: Of the store; by default that of the repository.
+        client: Makes what an agent is called with.
+        first_wait: Seconds before the second attempt of a call; see `trinity.llm.retries`.
 
     Raises:
         PoolError: an agent has no model.
     """
 
-    def __init__(self, config: Config, stage: str, directory: Path | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        stage: str,
+        directory: Path | None = None,
+        client: Callable[[Agent, Limits], Client] = Client,
+        first_wait: float = FIRST_WAIT,
+    ) -> None:
         self._pool = config.pool
+        self._make_client = client
         self._stage = stage
+        self._first_wait = first_wait
         self._by_name: Mapping[str, Agent] = {agent.name: agent for agent in config.pool.agents}
         for agent in config.pool.agents:
             if not agent.model:
@@ -86,10 +98,8 @@ class RemotePool:
         if self._pool.responses != "live":
             read_new_packs(self._database)
         self._clients: dict[str, Client] = {}
-        self._limits: dict[str, asyncio.Semaphore] = {}
-        self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
-        self._ended = asyncio.Event()
         self._reused: dict[Purpose, Reused] = {}
+        self._loop: _Loop | None = None
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -98,10 +108,16 @@ class RemotePool:
 
     def close(self) -> None:
         """Writes the counts of reused replies and gives back claims."""
-        for purpose in list(self._reused):
-            self._ledger.reuse(purpose, self._reused.pop(purpose))
-        self._ledger.close()
-        self._database.close()
+        try:
+            for purpose in list(self._reused):
+                self._ledger.reuse(purpose, self._reused.pop(purpose))
+            self._ledger.close()
+        finally:
+            self._database.close()
+
+    def stored(self, request: Request) -> Reply | None:
+        """What the store holds for a request; None if nothing."""
+        return self._database.get(call_of(self._by_name[request.agent], request).key)
 
     async def generate(self, request: Request) -> Response:
         """The stored reply, or a new one; see `Pool`.
@@ -116,8 +132,9 @@ class RemotePool:
             raise PoolError(f"no agent {request.agent!r} in the pool; agents: {', '.join(self.agents)}")
         call = call_of(agent, request)
         purpose = Purpose(agent.name, request.meta.role.value, self._stage)
+        here = await self._here()
         if self._pool.responses == "live":
-            return _response(await self._ask(agent, call, purpose, secrets.token_bytes(32)))
+            return _response(await self._ask(here, agent, call, purpose, secrets.token_bytes(32)))
         while True:
             reply = self._database.get(call.key)
             if reply is not None:
@@ -129,41 +146,51 @@ class RemotePool:
                     f"{request.meta.role.value}): {call.describe()}: `dvc pull` what was recorded, or record it with "
                     "pool.responses: record"
                 )
-            future = self._in_flight.get(call.key)
+            future = here.in_flight.get(call.key)
             if future is not None:
                 await asyncio.wait([future])
                 if not future.cancelled():
                     self._count_reuse(purpose, future.result())
                     return _response(future.result())
                 continue  # whoever asked was stopped
-            return _response(await self._ask_once(agent, call, purpose))
+            return _response(await self._ask_once(here, agent, call, purpose))
 
-    async def _ask_once(self, agent: Agent, call: Call, purpose: Purpose) -> Reply:
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+    async def _here(self) -> "_Loop":
+        """What belongs to the running loop. A pool may serve one loop after another, not two at once."""
+        loop = asyncio.get_running_loop()
+        if self._loop is None or self._loop.loop is not loop:
+            if self._loop is not None and self._loop.in_flight:
+                raise RuntimeError("a pool serves one event loop at a time")
+            self._loop = _Loop(loop, self._pool.concurrency)
+            await anext(self._loop.sessions)
+        return self._loop
+
+    async def _ask_once(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose) -> Reply:
+        future: asyncio.Future[Reply] = here.loop.create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())  # it may be nobody else's concern
-        self._in_flight[call.key] = future
+        here.in_flight[call.key] = future
         try:
-            reply = await self._ask(agent, call, purpose, call.key)
+            reply = await self._ask(here, agent, call, purpose, call.key)
             future.set_result(reply)
             return reply
         except Exception as error:
             future.set_exception(error)
             raise
         finally:
-            del self._in_flight[call.key]
+            del here.in_flight[call.key]
             if not future.done():
                 future.cancel()
 
-    async def _ask(self, agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
+    async def _ask(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
         client = self._client(agent)
-        async with self._limit(agent):
-            stored = await self._claim(agent, call, claim)
+        async with here.limits.get(agent.name, contextlib.nullcontext()):
+            stored = await self._claim(here, agent, call, claim)
             if stored is not None:
                 self._count_reuse(purpose, stored)
                 return stored
             started = time.monotonic()
             try:
-                reply, tries = await persistently(client.attempt, call, agent.name, self._pool.tries)
+                reply, tries = await persistently(client.attempt, call, agent.name, self._pool.tries, self._first_wait)
                 self._ledger.settle(
                     claim, call, reply, purpose, time.monotonic() - started, tries,
                     keep=self._pool.responses == "record",
@@ -173,22 +200,29 @@ class RemotePool:
                 self._ledger.release(claim)
                 raise
             finally:
-                self._ended.set()
-                self._ended = asyncio.Event()
+                here.say_ended()
 
-    async def _claim(self, agent: Agent, call: Call, claim: bytes) -> Reply | None:
+    async def _claim(self, here: "_Loop", agent: Agent, call: Call, claim: bytes) -> Reply | None:
         """Waits until the call may be made; the reply if another process made it in the meantime."""
         usd = self._most(agent, call)
         while True:
             outcome = self._ledger.claim(claim, usd)
+            if outcome is Claimed.WAIT:
+                async with here.turn:
+                    while (outcome := self._ledger.claim(claim, usd)) is Claimed.WAIT:
+                        await self._another_end(here)
             if outcome is Claimed.MINE:
                 return None
-            if outcome is Claimed.OTHERS and (reply := self._database.get(claim)) is not None:
+            if (reply := self._database.get(claim)) is not None:
                 return reply
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), POLL_SECONDS)
-                continue
+            await self._another_end(here)
+
+    async def _another_end(self, here: "_Loop") -> None:
+        """Waits until a request of this process has ended, or, as others tell nothing of theirs, a moment."""
+        await asyncio.wait([here.ended], timeout=POLL_SECONDS)
+        if time.monotonic() - here.looked >= POLL_SECONDS:
             self._ledger.void_claims_of_the_dead()
+            here.looked = time.monotonic()
 
     def _most(self, agent: Agent, call: Call) -> float:
         if self._pool.budget_usd is None:
@@ -203,17 +237,38 @@ class RemotePool:
 
     def _client(self, agent: Agent) -> Client:
         if agent.name not in self._clients:
-            self._clients[agent.name] = Client(agent, Limits.of(self._pool))
+            self._clients[agent.name] = self._make_client(agent, Limits.of(self._pool))
         return self._clients[agent.name]
-
-    def _limit(self, agent: Agent) -> "asyncio.Semaphore | contextlib.AbstractAsyncContextManager[None]":
-        most = self._pool.concurrency.get(agent.name)
-        if most is None:
-            return contextlib.nullcontext()
-        return self._limits.setdefault(agent.name, asyncio.Semaphore(most))
 
     def _count_reuse(self, purpose: Purpose, reply: Reply) -> None:
         self._reused[purpose] = self._reused.get(purpose, Reused()).plus(reply)
+
+
+class _Loop:
+    """What a pool keeps for one event loop.
+
+    Attributes:
+        limits: By agent, of the requests under way.
+        in_flight: By the key of their calls, replies that are awaited.
+        ended: Done when the next request under way has ended.
+        turn: Held by the one request that waits for room in the budget for all that do.
+        looked: When claims of dead processes were last looked for.
+        sessions: Closes litellm's connections when the loop does.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, concurrency: Mapping[str, int]) -> None:
+        self.loop = loop
+        self.limits = {agent: asyncio.Semaphore(most) for agent, most in concurrency.items()}
+        self.in_flight: dict[bytes, asyncio.Future[Reply]] = {}
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self.turn = asyncio.Lock()
+        self.looked = time.monotonic()
+        self.sessions = sessions()
+
+    def say_ended(self) -> None:
+        """Wakes whoever waits for a request to end."""
+        self.ended.set_result(None)
+        self.ended = self.loop.create_future()
 
 
 def _response(reply: Reply) -> Response:

@@ -5,33 +5,34 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from trinity.llm.call import Call, Reply
-from trinity.llm.client import CallFailed, Transient
+from trinity.llm.failures import CallFailed, Transient
 from trinity.rng import uniform
 
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 1.0, 60.0, 600.0
 Attempt = Callable[[Call], Awaitable[Reply]]
 
 
-def wait_before(attempt: int, call: Call, asked: float | None) -> float:
+def wait_before(attempt: int, call: Call, asked: float | None, first_wait: float = FIRST_WAIT) -> float:
     """Seconds before an attempt (2, 3, ...): doubling up to a minute, spread by a keyed draw.
 
-    What the provider asks for is honoured up to ten minutes, and never undercut.
+    What the provider asks for is never undercut, up to ten minutes.
     """
-    own = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 2)) * (0.5 + uniform("retry", call.key.hex(), attempt))
+    doubled = min(LONGEST_WAIT, first_wait * 2.0 ** min(attempt - 2, 100))  # 2 to the power of thousands is no float
+    own = doubled * (0.5 + uniform("retry", call.key.hex(), attempt))
     return own if asked is None else max(min(asked, LONGEST_ASKED), min(own, 1.0))
 
 
 async def persistently(
-    attempt: Attempt, call: Call, agent: str, tries: int, say: Callable[[str], None] | None = None
+    attempt: Attempt, call: Call, agent: str, tries: int, first_wait: float = FIRST_WAIT
 ) -> tuple[Reply, int]:
-    """Attempts a call until a reply comes.
+    """Attempts a call until a reply comes; says on stderr when it tries again.
 
     Args:
         attempt: Makes one attempt.
         call: What is asked.
         agent: For what is said.
         tries: Attempts at the most.
-        say: Told of every further attempt; prints to stderr by default.
+        first_wait: Seconds before the second attempt, on average; every next wait is twice as long.
 
     Returns:
         The reply and the number of attempts.
@@ -39,7 +40,6 @@ async def persistently(
     Raises:
         CallFailed: another attempt cannot help, or the last one failed too.
     """
-    say = say or _print
     for number in range(1, tries + 1):
         try:
             return await attempt(call), number
@@ -49,11 +49,7 @@ async def persistently(
                     f"agent {agent}: {tries} attempts failed, the last with: {failure}: what was answered is stored; "
                     "run the same command again when the provider answers (pool.tries, pool.read_seconds)"
                 ) from None
-            wait = wait_before(number + 1, call, failure.retry_after)
-            say(f"{agent}, try {number + 1} of {tries}, {failure.kind}, next in {wait:.0f} s")
+            wait = wait_before(number + 1, call, failure.retry_after, first_wait)
+            print(f"{agent}, try {number + 1} of {tries}, {failure.kind}, next in {wait:.0f} s", file=sys.stderr)
             await asyncio.sleep(wait)
     raise CallFailed(f"agent {agent}: pool.tries must be at least 1")
-
-
-def _print(line: str) -> None:
-    print(line, file=sys.stderr)

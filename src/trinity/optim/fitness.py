@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from trinity.orchestration.rollout import Job, Rollouts
 from trinity.rng import Key, shuffled
 from trinity.types import Episode, Item
 
+T = TypeVar("T")
 MakePolicy = Callable[[np.ndarray, str], Policy]
 """Makes a policy of thetas, shape (candidates, n), and a selection: `sample` or `argmax`."""
 
@@ -111,9 +113,13 @@ class Fitness:
         return [Job(item, candidate, key=key) for item in self._minibatch(iteration, candidate)]
 
     def _minibatch(self, iteration: int, candidate: int) -> list[Item]:
-        """The m distinct items, drawn anew each iteration."""
-        own = (candidate,) if self.sampling.minibatch == "per_candidate" else ()
-        return shuffled(self.train, "minibatch", *self._key, iteration, *own)[: self.sampling.m]
+        return minibatch(self.train, self.sampling, self._key, iteration, candidate)
+
+
+def minibatch(train: Sequence[T], sampling: Sampling, key: tuple[Key, ...], iteration: int, candidate: int) -> list[T]:
+    """The m distinct items of a candidate, drawn anew each iteration."""
+    own = (candidate,) if sampling.minibatch == "per_candidate" else ()
+    return shuffled(train, "minibatch", *key, iteration, *own)[: sampling.m]
 
 
 def mean_reward(episodes: Sequence[Episode]) -> float:

@@ -1,21 +1,19 @@
-"""Decisions of a policy, taken for whoever waits, many at a time, beside the calls in flight."""
+"""Decisions of a policy beside the calls in flight."""
 
 import asyncio
+import math
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from trinity.coordinator.base import Policy, State
 from trinity.types import Decision
 
-QUIET_STEPS = 8
-"""Steps of the event loop without a newcomer after which the waiting states are decided."""
+QUICK_SECONDS = 0.001
 
 
 class Decider:
-    """Collects the states that wait for a decision and lets the policy decide them together.
-
-    The policy runs in a thread, one batch at a time; what arrives meanwhile makes the next batch. Under the `Policy`
-    contract a state's decision does not depend on its batch.
+    """Lets a policy decide in a thread, so that calls go on meanwhile; in place where that takes no time to speak of.
 
     Args:
         policy: Decides.
@@ -24,46 +22,24 @@ class Decider:
 
     def __init__(self, policy: Policy, thread: ThreadPoolExecutor) -> None:
         self._policy, self._thread = policy, thread
-        self._waiting: list[tuple[State, asyncio.Future[Decision]]] = []
-        self._worker: asyncio.Task[None] | None = None
+        self._seconds = math.inf
 
-    async def decide(self, state: State) -> Decision:
-        """The policy's decision at a state.
+    def decide(self, states: Sequence[State]) -> asyncio.Future[list[Decision]]:
+        """One decision a state, in order, or what the policy raised."""
+        loop = asyncio.get_running_loop()
+        if self._seconds * len(states) > QUICK_SECONDS:
+            return loop.run_in_executor(self._thread, self._timed, states)
+        decided: asyncio.Future[list[Decision]] = loop.create_future()
+        try:
+            decided.set_result(self._timed(states))
+        except Exception as error:
+            decided.set_exception(error)
+        return decided
 
-        Raises:
-            Exception: whatever the policy raised.
-        """
-        future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._waiting.append((state, future))
-        if self._worker is None:
-            self._worker = asyncio.create_task(self._work())
-        return await future
-
-    async def _work(self) -> None:
-        while self._waiting:
-            await self._until_quiet()
-            batch, self._waiting = self._waiting, []
-            try:
-                decisions = await asyncio.get_running_loop().run_in_executor(
-                    self._thread, self._decide, [state for state, _ in batch]
-                )
-            except Exception as error:
-                for _, future in batch:
-                    if not future.done():
-                        future.set_exception(error)
-                continue
-            for (_, future), decision in zip(batch, decisions, strict=True):
-                if not future.done():
-                    future.set_result(decision)
-        self._worker = None
-
-    async def _until_quiet(self) -> None:
-        """Lets all arrive that are on their way without waiting for a reply: larger batches are cheaper."""
-        before, quiet = -1, 0
-        while quiet < QUIET_STEPS:
-            quiet = quiet + 1 if len(self._waiting) == before else 0
-            before = len(self._waiting)
-            await asyncio.sleep(0)
-
-    def _decide(self, states: Sequence[State]) -> list[Decision]:
-        return self._policy.decide(states)
+    def _timed(self, states: Sequence[State]) -> list[Decision]:
+        start = time.perf_counter()
+        decisions = self._policy.decide(states)
+        seconds = (time.perf_counter() - start) / len(states)
+        # A slow batch is remembered over some quick ones; the first knows of none before it.
+        self._seconds = seconds if math.isinf(self._seconds) else max(seconds, self._seconds / 2)
+        return decisions

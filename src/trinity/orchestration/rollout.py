@@ -7,9 +7,10 @@ of one item that made the same choices so far share one transcript, and equal re
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from trinity.coordinator.base import Policy, State
 from trinity.llm.base import Pool
@@ -19,7 +20,8 @@ from trinity.rewards.grader import Grader
 from trinity.rng import Key
 from trinity.types import Decision, Episode, Item, Request, Response, Transcript, Verdict
 
-Node = tuple[str, int, tuple[tuple[int, str], ...]]
+PROGRESS_AFTER = 3.0
+"""Seconds after which a run shows its progress: with a pool that answers at once it shows none."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +68,20 @@ class Rollouts:
     def run(self, policy: Policy, jobs: Sequence[Job], rules: EpisodeRules | None = None) -> list[Episode]:
         """Runs every job to its end; episodes come back in the order of the jobs.
 
+        On a terminal, a run that takes long shows how many episodes have ended.
+
         Raises:
-            TrinityError: a call got no reply, or a decision could not be taken. Requests in flight are answered first,
-                new ones are not made.
+            Exception: the first that the pool or the policy raised. Requests in flight are answered before, new ones
+                are not made.
         """
-        rules = rules or self.rules
-        run = _Run(self.pool, Decider(policy, self._thread), rules, self._concurrency)
-        transcripts = self._runner.run(run.all(jobs))
+        from tqdm import tqdm
+
+        with tqdm(
+            total=len(jobs), desc="episodes", unit="episode", delay=PROGRESS_AFTER, leave=False, disable=None
+        ) as progress:
+            decider = Decider(policy, self._thread)
+            run = _Run(self.pool, decider, rules or self.rules, self._concurrency, progress.update)
+            transcripts = self._runner.run(run.all(jobs))
         works = [(job.item, transcript.latest_work) for job, transcript in zip(jobs, transcripts, strict=True)]
         self.grader.grade_all((item, work) for item, work in works if work)
         return [self._episode(job, transcript) for job, transcript in zip(jobs, transcripts, strict=True)]
@@ -84,57 +93,145 @@ class Rollouts:
         return Episode(job.item, transcript, reward, accepted, job.candidate)
 
 
-class _Stopped(Exception):
-    """Another episode of the run has failed: no new request is made."""
+@dataclass(eq=False)
+class _Place:
+    """Where episodes of one item, sample index and sequence of choices stand.
+
+    Attributes:
+        transcript: None as long as its latest reply is awaited.
+        awaiting: The jobs that stand here until then.
+        onward: The places that were chosen from here.
+    """
+
+    transcript: Transcript | None = None
+    awaiting: list[int] = field(default_factory=list)
+    onward: dict[Decision, "_Place"] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class _Asked:
+    """A request that was made, and the places that its reply leads to: transcript, decision, place."""
+
+    leads: list[tuple[Transcript, Decision, _Place]] = field(default_factory=list)
+    reply: Response | None = None
 
 
 class _Run:
-    """The state of one run: what is under way, by node and by request."""
+    """One run: every episode waits for a decision, then for a reply, in turn.
 
-    def __init__(self, pool: Pool, decider: Decider, rules: EpisodeRules, concurrency: int) -> None:
-        self._pool, self._decider, self._rules = pool, decider, rules
+    The policy decides for all who wait, one batch at a time, while calls are in flight; who comes meanwhile is in the
+    next batch. A pool that answers at once answers all of a batch before the next.
+    """
+
+    def __init__(
+        self, pool: Pool, decider: Decider, rules: EpisodeRules, concurrency: int, ended: Callable[[], object]
+    ) -> None:
+        self._pool, self._decider, self._rules, self._ended = pool, decider, rules, ended
         self._limit = asyncio.Semaphore(concurrency)
-        self._nodes: dict[Node, asyncio.Task[Transcript]] = {}
-        self._requests: dict[Request, asyncio.Task[Response]] = {}
-        self._failed = False
+        self._jobs: Sequence[Job] = ()
+        self._places: list[_Place] = []
+        self._undecided: list[int] = []
+        self._batch: list[int] = []
+        self._deciding: asyncio.Future[list[Decision]] | None = None
+        self._asked: dict[Request, _Asked] = {}
+        self._flying: dict[asyncio.Future[Response | None], _Asked] = {}
+        self._done: asyncio.Queue[asyncio.Future[Any]] = asyncio.Queue()
+        self._failure: Exception | None = None
 
     async def all(self, jobs: Sequence[Job]) -> list[Transcript]:
-        """The final transcripts, in the order of the jobs; the first failure only after all has settled."""
-        ends = await asyncio.gather(*(self._episode(job) for job in jobs), return_exceptions=True)
-        failures = [end for end in ends if isinstance(end, BaseException)]
-        for failure in sorted(failures, key=lambda failure: isinstance(failure, _Stopped)):
-            raise failure
-        return [end for end in ends if isinstance(end, Transcript)]
-
-    async def _episode(self, job: Job) -> Transcript:
+        """The final transcripts, in the order of the jobs."""
+        self._jobs, self._places = jobs, [_Place()] * len(jobs)
+        roots: dict[tuple[str, str, int], _Place] = {}
+        for index, job in enumerate(jobs):
+            root = (job.item.task, job.item.id, job.sample_index)
+            self._arrive(index, roots.setdefault(root, _Place(Transcript(job.item.question))))
         try:
-            transcript = Transcript(job.item.question)
-            # Jobs at one node have the same item, sample index and choices so far, hence the same transcript object.
-            node: Node = (job.item.id, job.sample_index, ())
-            while not self._rules.finished(transcript):
-                decision = await self._decider.decide(State(job.item.id, transcript, job.candidate, job.key))
-                node = (*node[:2], (*node[2], (decision.agent, decision.role.value)))
-                if node not in self._nodes:
-                    self._nodes[node] = asyncio.create_task(self._turn(job, transcript, decision))
-                transcript = await self._nodes[node]
-            return transcript
-        except Exception:
-            self._failed = True
-            raise
+            self._next_batch()
+            while self._deciding or self._flying:
+                self._take(await self._done.get())
+                while not self._done.empty():
+                    self._take(self._done.get_nowait())
+                self._next_batch()
+        finally:  # nothing is left unless this was interrupted
+            for task in self._flying:
+                task.cancel()
+            await asyncio.gather(*self._flying, return_exceptions=True)
+        if self._failure is not None:
+            raise self._failure
+        return [place.transcript for place in self._places if place.transcript is not None]
 
-    async def _turn(self, job: Job, transcript: Transcript, decision: Decision) -> Transcript:
+    def _next_batch(self) -> None:
+        """Has the policy decide for all who wait, unless it is still busy with others."""
+        while self._undecided and self._deciding is None and self._failure is None:
+            self._batch, self._undecided = sorted(self._undecided), []
+            states = [
+                State(job.item.id, transcript, job.candidate, job.key)
+                for index in self._batch
+                for job, transcript in [(self._jobs[index], self._places[index].transcript)]
+                if transcript is not None
+            ]
+            self._deciding = self._decider.decide(states)
+            if self._deciding.done():
+                self._take(self._deciding)
+            else:
+                self._deciding.add_done_callback(self._done.put_nowait)
+
+    def _take(self, done: asyncio.Future[Any]) -> None:
+        """Goes on with a batch that is decided, or with a reply that is there."""
+        try:
+            if done is self._deciding:
+                self._deciding = None
+                for index, decision in zip(self._batch, done.result(), strict=True):
+                    self._choose(index, decision)
+            else:
+                asked = self._flying.pop(done)
+                asked.reply = done.result()
+                self._lead_on(asked)
+        except Exception as error:
+            self._failure = self._failure or error
+
+    def _choose(self, index: int, decision: Decision) -> None:
+        here = self._places[index]
+        there = here.onward.get(decision)
+        if there is None:
+            there = here.onward[decision] = _Place()
+            assert here.transcript is not None
+            self._ask(self._jobs[index], here.transcript, decision, there)
+        self._arrive(index, there)
+
+    def _ask(self, job: Job, transcript: Transcript, decision: Decision, place: _Place) -> None:
         request = self._rules.request(job.item.id, transcript, decision, job.sample_index)
         # Two paths can lead to one request: what an agent reads does not say who spoke before.
-        if request not in self._requests:
-            self._requests[request] = asyncio.create_task(self._answer(request))
-        return self._rules.advance(transcript, decision, await self._requests[request])
+        asked = self._asked.get(request)
+        if asked is None:
+            asked = self._asked[request] = _Asked()
+            task = asyncio.ensure_future(self._answer(request))
+            self._flying[task] = asked
+            task.add_done_callback(self._done.put_nowait)
+        asked.leads.append((transcript, decision, place))
+        self._lead_on(asked)
 
-    async def _answer(self, request: Request) -> Response:
+    def _lead_on(self, asked: _Asked) -> None:
+        if asked.reply is None:
+            return
+        for transcript, decision, place in asked.leads:
+            place.transcript = self._rules.advance(transcript, decision, asked.reply)
+            for index in place.awaiting:
+                self._arrive(index, place)
+        asked.leads = []
+
+    def _arrive(self, index: int, place: _Place) -> None:
+        self._places[index] = place
+        if place.transcript is None:
+            place.awaiting.append(index)
+        elif self._rules.finished(place.transcript):
+            self._ended()
+        else:
+            self._undecided.append(index)
+
+    async def _answer(self, request: Request) -> Response | None:
+        """The pool's reply; None where another call of the run has failed, so that this one is not made."""
         async with self._limit:
-            if self._failed:
-                raise _Stopped
-            try:
-                return await self._pool.generate(request)
-            except Exception:
-                self._failed = True
-                raise
+            if self._failure is not None:
+                return None
+            return await self._pool.generate(request)

@@ -10,6 +10,7 @@ from trinity.report.checks import Ladder
 from trinity.report.choices import graded_by_domain
 from trinity.report.headline import headline_table, verdict
 from trinity.report.histories import History
+from trinity.report.replies import replies_section
 from trinity.report.results import TaskResult
 from trinity.report.tables import Table, change, count, interval, marked, percent, share, signed, tenth
 from trinity.report.training import budget_table, curves_table, optimisers_table, splits_table, tokens_table
@@ -69,6 +70,7 @@ def document(material: Material) -> str:
         optimisers_table(results).markdown(),
         f"## {marked('Tokens', simulated)}",
         tokens_table(results).markdown(),
+        *replies_section(results, material.config.eval.single_factor),
         f"## {marked('Learning curves', simulated)}",
         "Scores on training and validation items: they show that training works, not how good the result is.",
         _picture("learning_curves", "training and validation reward by episodes", simulated),

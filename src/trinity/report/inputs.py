@@ -14,7 +14,7 @@
 | roles | T, W or V (first letters of the summary's roles), one a turn: T>W>V |
 | accepted | 0 or 1: a Verifier's ACCEPT ended the episode |
 | prompt_tokens, completion_tokens | int, read and written by the pool over all turns |
-| cut | int, replies cut at max_tokens |
+| cut | int, replies cut at max_tokens, in reasoning or not |
 
 Every system has each item once for each of its training seeds and each evaluation seed. trinity_cma, random and
 single_AGENT for every agent must be there; single5x_AGENT is for every agent or for none. Rows in any order.
@@ -32,6 +32,7 @@ single_AGENT for every agent must be there; single5x_AGENT is for every agent or
 | best_by_domain | {domain: the agent that was best on its training items}; a domain that they lack gets best_single |
 | training_seeds, eval_seeds | non-empty lists of int |
 | budget | {system: {name of a count: int}} |
+| odd_replies | {system: {agent: {empty, filtered, cut or cut in reasoning: int}}}: replies with something amiss, over all turns of the episodes; what has none is left out |
 | exact | null, or {name: expected reward on the test items, or {training seed: the same}}; names best_single, best_domain_agent, best_static, best_policy, random and trinity_METHOD |
 """  # noqa: E501 - a table's row is one line
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from trinity.errors import DataError
 from trinity.report.reading import read_json
-from trinity.types import Role
+from trinity.types import CAUSES, Role
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Summary:
     training_seeds: tuple[int, ...]
     eval_seeds: tuple[int, ...]
     budget: Mapping[str, Mapping[str, int]]
+    odd_replies: Mapping[str, Mapping[str, Mapping[str, int]]]
     exact: Mapping[str, float | Mapping[str, float]] | None
 
 
@@ -67,6 +68,11 @@ def read_summary(path: Path) -> Summary:
         f"must be {{domain: one of {', '.join(raw['agents'])}}}",
     )
     need("budget", lambda value: _is_table(value, _is_count), "must be {system: {name: whole number}}")
+    need(
+        "odd_replies",
+        lambda value: _is_odd_replies(value, raw["agents"]),
+        f"must be {{system: {{one of the agents: {{one of {', '.join(CAUSES)}: whole number}}}}}}",
+    )
     need("exact", _is_exact, "must be null or {name: number from 0 to 1, or {training seed: the same}}")
     listed = {key: tuple(raw[key]) for key in ("agents", "roles", "training_seeds", "eval_seeds")}
     return Summary(**{**raw, **listed})
@@ -88,6 +94,15 @@ def _is_list(value: Any, kind: type) -> bool:
 def _is_table(value: Any, cell: Callable[[Any], bool]) -> bool:
     return isinstance(value, dict) and all(
         isinstance(row, dict) and all(cell(part) for part in row.values()) for row in value.values()
+    )
+
+
+def _is_odd_replies(value: Any, agents: list[str]) -> bool:
+    return isinstance(value, dict) and all(
+        _is_table(of_system, _is_count)
+        and set(of_system) <= set(agents)
+        and set().union(*of_system.values()) <= set(CAUSES)
+        for of_system in value.values()
     )
 
 

@@ -19,6 +19,8 @@ from trinity.smoke.ladder import Rung, require
 from trinity.types import Decision, Episode, Item, Request, Response, Role
 
 ACCEPTING, SILENT = "Checked.\nVERDICT: ACCEPT", "I have no verdict."
+UNREAD = dict.fromkeys(Role, "")
+"""What is answered where only the first choice counts: no call is made for it."""
 GATE_SAMPLES, GATE_Z = 600, 4.5
 TOY = {
     "math": ("2", "The answer is \\boxed{2}.", "The answer is \\boxed{3}."),
@@ -38,7 +40,7 @@ NOTHING_TO_TRY = {
 
 @dataclass(frozen=True)
 class ScriptedPool:
-    """Answers by role with fixed texts: the pool of rung S4."""
+    """Answers by role with fixed texts: the pool of rung S4 and gate (a)."""
 
     agents: tuple[str, ...]
     texts: Mapping[Role, str]
@@ -111,7 +113,8 @@ def episode_rungs(
         policy = make_policy(layout.start()[None], "sample")
         jobs = [Job(setting.train[i % len(setting.train)], key=("gate", i)) for i in range(GATE_SAMPLES)]
         one_turn = replace(rules, max_turns=1)
-        decisions = [e.transcript.turns[0].decision for e in setting.rollouts.run(policy, jobs, one_turn)]
+        with Rollouts(ScriptedPool(rules.agents, UNREAD), setting.rollouts.grader, one_turn, 1) as rollouts:
+            decisions = [e.transcript.turns[0].decision for e in rollouts.run(policy, jobs)]
         saw: dict[str, Any] = {"samples": GATE_SAMPLES}
         groups: Mapping[str, tuple[int, Callable[[Decision], str]]] = {
             "agents": (len(rules.agents), lambda d: rules.agents[d.agent]),
@@ -152,5 +155,5 @@ def _fitness(setting: Setting, make_policy: MakePolicy, m: int) -> Fitness:
 
 def ordered(rungs: Sequence[Rung]) -> list[Rung]:
     """The rungs in the order of the spec's ladder, gates and probe before what costs."""
-    order = ("S1", "S2", "S3", "S4", "S5", "S7", "probe", "gate a", "gate b", "S8")
+    order = ("S1", "S2", "S3", "S4", "S5", "S7", "probe", "gate a", "S6", "gate b", "S8")
     return sorted(rungs, key=lambda rung: order.index(rung.name))

@@ -8,7 +8,7 @@ import numpy as np
 
 from trinity.config import Config
 from trinity.coordinator.fixed import FixedPolicy
-from trinity.orchestration.rollout import Rollouts
+from trinity.orchestration.rollout import Job, Rollouts
 from trinity.rng import generator
 from trinity.systems.base import Routed
 from trinity.types import Item
@@ -47,10 +47,12 @@ class Headroom:
 
     @classmethod
     def measure(cls, rollouts: Rollouts, items: Sequence[Item]) -> "Headroom":
-        """One Worker call an agent and item."""
-        answers = [system.answer(rollouts, items, 0) for system in single_systems(rollouts)]
-        rewards = np.array([[episode.reward for episode in episodes] for episodes in answers])
-        return cls(rollouts.rules.agents, tuple(item.domain for item in items), rewards)
+        """One Worker call an agent and item, all agents at once."""
+        agents = rollouts.rules.agents
+        jobs = [Job(item, candidate) for candidate in range(len(agents)) for item in items]
+        episodes = rollouts.run(FixedPolicy.each_agent(len(agents)), jobs, rollouts.rules.single_call())
+        rewards = np.array([episode.reward for episode in episodes]).reshape(len(agents), len(items))
+        return cls(agents, tuple(item.domain for item in items), rewards)
 
     @property
     def best_single(self) -> str:

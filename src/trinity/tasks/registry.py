@@ -8,6 +8,7 @@ from trinity.config.tasks import Data
 from trinity.errors import DataError
 from trinity.tasks.base import Task
 from trinity.tasks.demo.task import KINDS, DemoTask
+from trinity.tasks.small.task import SMALL_TASKS, SmallTask
 from trinity.types import Item
 
 # Name -> module below trinity.tasks.benchmarks and its class. A new benchmark is one line more.
@@ -30,8 +31,8 @@ GENERATORS = "reasoning_gym."
 
 
 def known_tasks(config: Config) -> tuple[str, ...]:
-    """Names that `get_task` takes: the demo's tasks, the benchmarks, and those with a table of recorded outcomes."""
-    own = (*KINDS, *BENCHMARKS)
+    """Names that `get_task` takes: the generated tasks, the benchmarks, and those with a table of outcomes."""
+    own = (*KINDS, *BENCHMARKS, *SMALL_TASKS)
     return (*own, *(name for name in config.data.outcomes if name not in own))
 
 
@@ -43,13 +44,16 @@ def get_task(config: Config, name: str) -> Task:
     """
     table = config.data.outcomes.get(name)
     if table is not None:
-        if name in KINDS:
-            raise DataError(f"data.outcomes.{name}: the name of a demo task: give the table another")
+        if name in KINDS or name in SMALL_TASKS:
+            kind = "a demo task" if name in KINDS else "a generated task"
+            raise DataError(f"data.outcomes.{name}: the name of {kind}: give the table another")
         from trinity.tasks.recorded import OutcomeTask
 
         return OutcomeTask(name, table, config.agents, config.data.seed)
     if name in KINDS:
         return DemoTask(name, config.data.seed)
+    if name in SMALL_TASKS:
+        return SmallTask(name, config.data.seed)
     if name in BENCHMARKS:
         module, _, loader = BENCHMARKS[name].partition(":")
         make: Callable[[Data], Task] = getattr(import_module(f"trinity.tasks.benchmarks.{module}"), loader)

@@ -37,6 +37,10 @@ CREATE TABLE packs (name TEXT PRIMARY KEY);
 """
 
 
+class DamagedEntry(StoreError):
+    """One stored response is not what was written."""
+
+
 def store_directory() -> Path:
     """Where responses are kept: in the repository that DVC runs for, also from its temporary copies."""
     return Path(os.environ.get("DVC_ROOT") or ".") / ".trinity" / "responses"
@@ -143,9 +147,12 @@ class Database:
         if row is None:
             return None
         reply, digest, created = row
-        if not isinstance(reply, str) or digest != _digest(key, reply, created):
-            raise self._damage(key)
-        return Reply.parse(reply.encode())
+        try:
+            if digest == _digest(key, reply, created):
+                return Reply.parse(reply.encode())
+        except (ValueError, TypeError, AttributeError):
+            pass
+        raise self._damage(key)
 
     def holds(self, keys: Sequence[bytes]) -> set[bytes]:
         """Which of these calls are answered."""
@@ -228,8 +235,8 @@ class Database:
         with self.errors():
             return self.connection.execute(query, values).fetchall()
 
-    def _damage(self, key: bytes) -> StoreError:
-        return StoreError(
+    def _damage(self, key: bytes) -> DamagedEntry:
+        return DamagedEntry(
             f"{self.path}: entry {key.hex()[:12]} is damaged: `trinity responses verify` lists what is, "
             "`verify --drop` takes it out, so that it is imported or asked again"
         )

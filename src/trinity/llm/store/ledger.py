@@ -10,7 +10,7 @@ import secrets
 from dataclasses import astuple, dataclass
 from enum import Enum
 
-from trinity.errors import BudgetReached
+from trinity.errors import BudgetReached, StoreError
 from trinity.llm.call import Call, Reply
 from trinity.llm.store.database import Database, Entry, now
 
@@ -70,12 +70,15 @@ class Ledger:
     def __init__(self, database: Database, budget: Budget) -> None:
         self._database, self._budget = database, budget
         self._owners = database.path.parent / "owners"
-        self._owners.mkdir(exist_ok=True)
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         made = self._owners / f".{self._owner}"
-        self._lock = os.open(made, os.O_CREAT | os.O_RDWR, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        made.rename(self._owners / self._owner)  # locked before others see it
+        try:
+            self._owners.mkdir(exist_ok=True)
+            self._lock = os.open(made, os.O_CREAT | os.O_RDWR, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            made.rename(self._owners / self._owner)  # locked before others see it
+        except OSError as error:
+            raise StoreError(f"{self._owners}: the response store cannot be used: {error.strerror}") from None
         self.void_claims_of_the_dead()
 
     def close(self) -> None:

@@ -7,17 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from trinity import cli
 from trinity.config import Config, parse_config
 from trinity.errors import TrinityError
 from trinity.preflight import missing, require_all
 from trinity.presets import preset_text
 from trinity.rewards.sandbox.levels import best_level
 
-ROOT = Path(__file__).parents[1]
-NO_CLIENT = "missing pool client: pool.kind litellm is not built yet: set pool.kind to simulated or recorded"
+ROOT = Path(__file__).parents[2]
 ABSENT = "nobody-at-all/absent-model"
+KEY = "missing key OPENROUTER_API_KEY: export OPENROUTER_API_KEY=... in the shell that runs dvc"
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,11 @@ NO_COMMIT = (
     f"missing data: task rlpr: no commit of {SET} is pinned: set data.revision.rlpr to the 40 digits of one (listed at "
     f"https://huggingface.co/datasets/{SET}/commits/main), or data.source.rlpr to a copy of rlpr_train.parquet"
 )
-OWN_PROMPTS = (Path(__file__).parents[1] / "src/trinity/roles/prompts.yaml").read_bytes()
+OWN_PROMPTS = (ROOT / "src/trinity/roles/prompts.yaml").read_bytes()
+TABLE = (
+    "missing data data/outcomes/llmrouter.jsonl: make it with `trinity import-outcomes`, "
+    "or set data.outcomes.llmrouter.path"
+)
 MODEL = f"missing model {ABSENT}: run `hf download {ABSENT}` once while connected"
 
 
@@ -55,48 +59,60 @@ def test_all_that_openrouter_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trinity.rewards.sandbox.levels.best_level", best_level.__wrapped__)
     config = preset("openrouter", device="cuda:99")
     lines = missing(config)
-    key = "missing key OPENROUTER_API_KEY: export OPENROUTER_API_KEY=... in the shell that runs dvc"
-    device = lines.pop(3)
+    device = lines.pop(2)
     assert device.startswith("missing device cuda:99: ")
     assert device.endswith(" CUDA devices are visible: set slm.device to auto or cpu")
     sandbox = lines.pop()
     assert sandbox.startswith(
         "missing sandbox: no sandbox, and code from a model runs nowhere else: bwrap: not on this "
     )
-    assert lines == [NO_CLIENT, key, MODEL, NO_COMMIT]
+    assert lines == [KEY, MODEL, NO_COMMIT]
     lines.append(sandbox)
     with pytest.raises(TrinityError) as refused:
         require_all(config)
     assert str(refused.value).split("\n") == missing(config)
     monkeypatch.setenv("OPENROUTER_API_KEY", "a value that nothing may print")
-    assert missing(config) == [line for line in [*lines[:3], device, *lines[3:]] if line != key]
+    told = missing(config)
+    assert told == [MODEL, device, NO_COMMIT, sandbox]
+    assert "a value that nothing may print" not in "".join(told)
 
 
-def test_local_servers_need_no_key() -> None:
-    assert missing(preset("local")) == [NO_CLIENT, MODEL]
+def litellm(agents: list[dict[str, str]], **pool: str) -> Config:
+    """The demo with real models for a pool."""
+    raw = yaml.safe_load(preset_text("demo"))
+    raw["pool"] |= {"kind": "litellm", "agents": agents, "simulated": None} | pool
+    return parse_config(yaml.safe_dump(raw))
+
+
+def test_only_what_a_provider_needs_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = {"name": "mine", "model": "openai/mine", "api_base": "http://127.0.0.1:1/v1"}
+    router = {"name": "router", "model": "openrouter/some/model"}
+    assert missing(litellm([server])) == []
+    assert missing(litellm([server, router, router | {"name": "again"}])) == [KEY]
+    assert missing(litellm([router], responses="replay")) == []
+    own = litellm([server | {"key_env": "MY_SERVERS_KEY"}, router | {"key_env": "MY_OTHER_KEY"}])
+    assert [line.split(":")[0] for line in missing(own)] == ["missing key MY_OTHER_KEY", "missing key MY_SERVERS_KEY"]
+    monkeypatch.setenv("OPENROUTER_API_KEY", "")
+    assert missing(litellm([router])) == [KEY]
+    monkeypatch.setenv("OPENROUTER_API_KEY", "set")
+    assert missing(litellm([router])) == []
 
 
 def test_an_agent_without_a_model() -> None:
-    config = parse_config(preset_text("local").replace("model: openai/second, ", ""))
-    assert missing(config)[:2] == [
-        NO_CLIENT,
-        "missing model of agent second: set pool.agents: model to a litellm model name",
+    assert missing(litellm([{"name": "second"}])) == [
+        "missing model of agent second: set pool.agents: model to PROVIDER/MODEL as litellm does"
     ]
 
 
 def test_an_absent_table_and_the_model_folder_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    table = (
-        "missing data data/outcomes/llmrouter.jsonl: make it with `trinity import-outcomes`, "
-        "or set data.outcomes.llmrouter.path"
-    )
-    assert missing(preset("recorded")) == [MODEL, table]
+    assert missing(preset("recorded")) == [MODEL, TABLE]
     folder = f"put a folder with config.json, tokenizer and safetensors at {tmp_path / 'model'}"
     here = preset("recorded", model=str(tmp_path / "model"))
     assert missing(here)[0].endswith(f"`hf download {tmp_path / 'model'}` once while connected, or {folder}")
     (tmp_path / "model").mkdir()
     (tmp_path / "model/config.json").write_text("{}", encoding="utf-8")
-    assert missing(here) == [table]
+    assert missing(here) == [TABLE]
     (tmp_path / "data/outcomes").mkdir(parents=True)
     path = tmp_path / "data/outcomes/llmrouter.jsonl"
     path.write_text("{\n", encoding="utf-8")
@@ -138,35 +154,12 @@ def test_an_unknown_task() -> None:
     assert line.startswith("missing data: task demo_maths: no such task; available: demo_math, ")
 
 
-def test_the_doctor_tells_all_and_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["trinity", "doctor"])
-    for text, code, lines in (
-        (
-            preset_text("demo"),
-            0,
-            [
-                "nothing is missing: demo_math, demo_choice, demo_freeform, demo_code on the simulated pool; "
-                f"sandbox: {best_level(('bwrap', 'landlock'))}"
-            ],
-        ),
-        (preset_text("local").replace("Qwen/Qwen3-0.6B", ABSENT), 1, [NO_CLIENT, MODEL]),
-    ):
-        Path("params.yaml").write_text(text, encoding="utf-8")
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        assert end.value.code == code
-        assert capsys.readouterr().out.splitlines() == lines
-
-
 @pytest.mark.parametrize("stage", [["split.py", "--task", "demo_math"], ["smoke.py"]], ids=["split", "smoke"])
 def test_a_stage_checks_before_it_works(stage: list[str], tmp_path: Path) -> None:
-    text = preset_text("local").replace("Qwen/Qwen3-0.6B", ABSENT)
+    text = preset_text("recorded").replace("HuggingFaceTB/SmolLM2-135M-Instruct", ABSENT)
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
     command = [sys.executable, str(ROOT / "stages" / stage[0]), *stage[1:]]
     done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines() == [NO_CLIENT, MODEL]
+    assert done.stderr.splitlines() == [MODEL, TABLE]
     assert [path.name for path in tmp_path.iterdir()] == ["params.yaml"]

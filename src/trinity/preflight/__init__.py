@@ -1,15 +1,14 @@
 """What must be there before any work: all of it is checked together, one line for each thing that is missing."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from trinity.config import Config
 from trinity.errors import TrinityError
+from trinity.preflight.pool import pool_lines
 from trinity.roles.prompts import load_prompts
 from trinity.tasks.registry import BENCHMARKS, GENERATORS, get_task, known_tasks
 
-KEY_BY_PROVIDER = {"openrouter": "OPENROUTER_API_KEY", "openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 OUTCOMES, SOURCES, ROLES = "data/outcomes", "data/sources", "src/trinity/roles"
 
 
@@ -22,41 +21,30 @@ def require_all(config: Config) -> None:
 
 def missing(config: Config) -> list[str]:
     """The lines, in the order pool, key, model, device, data, prompts, sandbox; empty if all is there."""
-    parts = (_pool, _model, _device, _data, _prompts, _sandbox)
+    parts = (pool_lines, _model, _device, _data, _prompts, _sandbox)
     return [line for part in parts for line in part(config)]
-
-
-def _pool(config: Config) -> Iterator[str]:
-    if config.pool.kind != "litellm":
-        return
-    yield "missing pool client: pool.kind litellm is not built yet: set pool.kind to simulated or recorded"
-    for agent in config.pool.agents:
-        if not agent.model:
-            yield f"missing model of agent {agent.name}: set pool.agents: model to a litellm model name"
-    providers = {(agent.model or "").split("/")[0] for agent in config.pool.agents if not agent.api_base}
-    for name in sorted(KEY_BY_PROVIDER[provider] for provider in providers & set(KEY_BY_PROVIDER)):
-        if not os.environ.get(name):
-            yield f"missing key {name}: export {name}=... in the shell that runs dvc"
 
 
 def _model(config: Config) -> Iterator[str]:
     name = config.slm.model
-    if config.slm.tiny is not None or _model_is_here(name):
+    if config.slm.tiny is not None or model_config(name) is not None:
         return
     folder = f"put a folder with config.json, tokenizer and safetensors at {name}" if Path(name).parent.exists() else ""
     yield f"missing model {name}: run `hf download {name}` once while connected{', or ' + folder if folder else ''}"
 
 
-def _model_is_here(name: str) -> bool:
+def model_config(name: str) -> Path | None:
+    """The config.json of a model that is on this machine, in a folder or in the Hub's cache; None if it is not."""
     if (Path(name) / "config.json").is_file():
-        return True
+        return Path(name) / "config.json"
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
     try:
-        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+        found = try_to_load_from_cache(name, "config.json")
     except HFValidationError:
-        return False
+        return None
+    return Path(found) if isinstance(found, str) else None
 
 
 def _device(config: Config) -> Iterator[str]:

@@ -1,0 +1,238 @@
+"""Why an attempt at a call got no reply: typed failures, told from what litellm raises.
+
+litellm turns much of what can happen into errors of status 500, but keeps what it caught as their cause: a page that
+was received, a connection that broke, or a reply that is none.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from trinity.config.pool import Agent, Pool
+from trinity.errors import PoolError
+
+SHOWN_CHARS = 160
+"""How much of a provider's own words is kept."""
+_CONTEXT = re.compile(r"context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens", re.I)
+_POLICY = re.compile(r"content[_ ](policy|filter)|content management policy|safety system", re.I)
+_FLAGGED = re.compile(r"\bflagged\b", re.I)
+
+
+class CallFailed(PoolError):
+    """An attempt got no reply, and another would get none either.
+
+    Attributes:
+        kind: What it was, in two or three words.
+    """
+
+    kind = "refused"
+
+
+class NoKey(CallFailed):
+    """The provider's key is absent, wrong, or has no credit."""
+
+    kind = "no key"
+
+
+class UnknownModel(CallFailed):
+    """The provider has no such model."""
+
+    kind = "unknown model"
+
+
+class ContextExceeded(CallFailed):
+    """The messages are longer than the model reads."""
+
+    kind = "context exceeded"
+
+
+class Transient(CallFailed):
+    """An attempt got no reply; another may.
+
+    Attributes:
+        retry_after: Seconds that the provider asks to wait; None if it does not say.
+    """
+
+    kind = "transport failure"
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class RateLimited(Transient):
+    """Too many calls at once, or a quota."""
+
+    kind = "rate limit"
+
+
+class TimedOut(Transient):
+    """No connection, or silence, for longer than the limits."""
+
+    kind = "time-out"
+
+
+class ServerFailed(Transient):
+    """The provider's side failed or could not be reached."""
+
+    kind = "server failure"
+
+
+class Malformed(Transient):
+    """What came is no reply."""
+
+    kind = "malformed reply"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds until a connection must stand, and of silence while a reply is awaited."""
+
+    connect: float
+    read: float
+
+    @classmethod
+    def of(cls, pool: Pool) -> "Limits":
+        """The limits of params.yaml."""
+        return cls(pool.connect_seconds, pool.read_seconds)
+
+
+def is_filtered(error: Exception) -> bool:
+    """Whether the provider's filter refused the prompt: with status 400 (OpenAI, Azure) or 403 (OpenRouter)."""
+    import litellm
+
+    status, text = _status(error), str(error)
+    return (
+        isinstance(error, litellm.ContentPolicyViolationError)
+        or (status == 400 and _POLICY.search(text) is not None)
+        or (status == 403 and _FLAGGED.search(text) is not None)
+    )
+
+
+def failure_of(error: Exception, agent: Agent, limits: Limits) -> CallFailed:
+    """What an error of litellm means for the call of an agent.
+
+    litellm's own texts may hold headers, hence keys: only a short part is kept, without anything that may be a key.
+    """
+    import httpx
+    import openai
+
+    name, status, said = agent.name, _status(error), _said(error, agent)
+    causes = list(_causes(error))
+    if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
+        return TimedOut(f"no answer within {limits.connect:g} s to connect or {limits.read:g} s of silence")
+    if any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in causes):
+        return ServerFailed(f"cannot be reached, or broke off{said}")
+    if not isinstance(error, openai.OpenAIError):  # litellm's are subclasses of it
+        return CallFailed(f"agent {name}: litellm failed with {type(error).__name__}{said}")
+    if status is None:
+        return Malformed(f"malformed reply{said}")
+    if status == 429:
+        return RateLimited(f"rate limit{said}", retry_after(error))
+    if status in (408, 504):
+        return TimedOut(f"time-out at the provider{said}", retry_after(error))
+    if status >= 500 or status in (409, 425):
+        return ServerFailed(f"server failure{said}", retry_after(error))
+    return _refusal(error, agent, status, said)
+
+
+def _refusal(error: Exception, agent: Agent, status: int, said: str) -> CallFailed:
+    import litellm
+
+    name, text = agent.name, str(error)
+    if "LLM Provider NOT provided" in text:
+        return UnknownModel(
+            f"agent {name}: {agent.model!r} names no provider: write PROVIDER/MODEL as litellm does "
+            f"(params.yaml: pool.agents: {name}: model)"
+        )
+    if status == 401:
+        return NoKey(f"agent {name}: the key is refused{said}")
+    if status == 402:
+        return NoKey(f"agent {name}: the key has no credit left{said}")
+    if status == 403:
+        return NoKey(f"agent {name}: the key may not use {agent.model}{said}")
+    if status == 404:
+        return UnknownModel(f"agent {name}: no model {agent.model}{said}")
+    if isinstance(error, litellm.ContextWindowExceededError) or _CONTEXT.search(text):
+        return ContextExceeded(
+            f"agent {name}: the messages are longer than {agent.model} reads{said}: lower roles.max_output_chars or "
+            "episode.max_turns, or leave such items out"
+        )
+    return CallFailed(f"agent {name}: the request is refused{said}")
+
+
+def retry_after(error: Exception) -> float | None:
+    """Seconds that the provider asks to wait (RFC 9110, section 10.2.3: seconds or a date)."""
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    extra = getattr(error, "litellm_response_headers", None) or {}
+    for source in (headers, extra):
+        for name, value in dict(source).items():
+            if str(name).lower().endswith("retry-after"):
+                return _seconds(str(value))
+    return None
+
+
+def _seconds(value: str) -> float | None:
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        from datetime import UTC, datetime
+
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from or while handling."""
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        seen.add(id(found))
+        yield found
+        found = found.__cause__ or found.__context__
+
+
+def _status(error: Exception) -> int | None:
+    """The HTTP status of the provider's page, or what litellm takes for it; None if there is none."""
+    import httpx
+
+    for cause in _causes(error):
+        if isinstance(cause, httpx.HTTPStatusError):
+            return cause.response.status_code
+    status = getattr(error, "status_code", None)
+    return status if isinstance(status, int) and status not in (200, 500) else None  # its words for "something"
+
+
+def _said(error: Exception, agent: Agent) -> str:
+    """The provider's words in brackets, on one line."""
+    text = str(getattr(error, "message", error)).rpartition("Exception - ")[2].partition("Traceback (most")[0]
+    text = " ".join(_message_of_page(text).split())
+    for key in _keys(agent):
+        text = text.replace(key, "[key]")
+    status = _status(error)
+    shown = [] if status is None else [str(status)]
+    return f" ({': '.join([*shown, text[:SHOWN_CHARS].strip() or type(error).__name__])})"
+
+
+def _message_of_page(text: str) -> str:
+    """What a JSON page says, `error.message` with what OpenRouter passes on from upstream; other text as it is."""
+    try:
+        error: Any = json.loads(text)["error"]
+        said = error["message"]
+        raw = (error.get("metadata") or {}).get("raw")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return text
+    return f"{said}: {raw}" if raw else str(said)
+
+
+def _keys(agent: Agent) -> list[str]:
+    """The values of environment variables that may be keys."""
+    names = [name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
+    return [os.environ[name] for name in {*names, agent.key_env or ""} if len(os.environ.get(name, "")) >= 6]

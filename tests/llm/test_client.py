@@ -1,0 +1,292 @@
+"""What a server can do to one attempt, and what becomes of it: the same for every provider of litellm."""
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from faulty_server import (
+    Asked,
+    Choice,
+    FaultyServer,
+    Reaction,
+    answer,
+    broke_off,
+    not_utf8,
+    page,
+    refusal,
+    reply_text,
+    reset,
+    stall,
+    truncated,
+)  # fmt: skip
+
+from trinity.config.pool import Agent, Price
+from trinity.llm import failures
+from trinity.llm.call import Call, Reply
+from trinity.llm.client import Client
+from trinity.types import Message
+
+MODELS = ("openai/tiny", "openrouter/maker/tiny")
+LONG = "This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens"
+UPSTREAM = {
+    "error": {"message": "Provider returned error", "code": 400, "metadata": {"raw": "temperature is not supported"}}
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FaultyServer]:
+    with FaultyServer() as running:
+        yield running
+
+
+def attempt(server: FaultyServer, choose: Choice, model: str = MODELS[0], text: str = "hé?", **agent: object) -> Reply:
+    server.choose = choose
+    client = Client(
+        Agent.model_validate({"name": "alpha", "model": model, "api_base": server.url, **agent}),
+        failures.Limits(1.0, 0.3),
+    )
+    call = Call(model, (Message("user", text),), {"temperature": 0.0, "max_tokens": 5}, 0)
+    return asyncio.run(client.attempt(call))
+
+
+FAILURES: dict[str, tuple[Choice, type[failures.CallFailed], str]] = {
+    "429": (refusal(429, "slow down"), failures.RateLimited, "429: slow down"),
+    "500": (refusal(500), failures.ServerFailed, "500"),
+    "502": (refusal(502), failures.ServerFailed, "502"),
+    "503": (refusal(503), failures.ServerFailed, "503"),
+    "504": (refusal(504), failures.TimedOut, "at the provider"),
+    "529": (refusal(529), failures.ServerFailed, "529"),
+    "408": (refusal(408), failures.TimedOut, "at the provider"),
+    "reset": (reset, failures.ServerFailed, "broke off"),
+    "reset before the body": (lambda asked: replace(answer(asked), cut=0), failures.ServerFailed, "broke off"),
+    "stall": (stall, failures.TimedOut, "0.3 s of silence"),
+    "silence": (lambda asked: replace(answer(asked), delay=9.0), failures.TimedOut, "0.3 s of silence"),
+    "truncated JSON": (truncated, failures.Malformed, "malformed reply"),
+    "no body": (lambda asked: Reaction(b""), failures.Malformed, "malformed reply"),
+    "a list": (lambda asked: Reaction(b"[]"), failures.Malformed, "malformed reply"),
+    "null": (lambda asked: Reaction(b"null"), failures.Malformed, "malformed reply"),
+    "HTML with 200": (page(200), failures.Malformed, "malformed reply"),
+    "HTML with 502": (page(502), failures.ServerFailed, "502"),
+    "not UTF-8": (not_utf8, failures.Malformed, "malformed reply"),
+    "no choices": (lambda asked: answer(asked, choices=[]), failures.Malformed, "no choices"),
+    "choices null": (lambda asked: answer(asked, choices=None), failures.Malformed, "choices"),
+    "content a number": (lambda asked: answer(asked, content=7), failures.Malformed, "malformed reply"),
+    "an error with 200": (
+        lambda asked: Reaction(b'{"error": {"message": "upstream broke", "code": 502}}'),
+        failures.ServerFailed,
+        "upstream broke",
+    ),
+    "broke off": (broke_off, failures.ServerFailed, "finish reason error"),
+    "redirect into nowhere": (
+        lambda asked: Reaction(b"", 307, {"Location": "http://127.0.0.1:1/"}),
+        failures.ServerFailed,
+        "cannot be reached",
+    ),
+    "401": (refusal(401), failures.NoKey, "the key is refused"),
+    "402": (refusal(402, "Insufficient credits"), failures.NoKey, "no credit left"),
+    "403": (refusal(403), failures.NoKey, "may not use"),
+    "404": (refusal(404, "no such model"), failures.UnknownModel, "404: no such model"),
+    "HTML with 404": (page(404), failures.UnknownModel, "404"),
+    "400": (refusal(400, "bad thing"), failures.CallFailed, "400: bad thing"),
+    "400 from upstream": (
+        lambda asked: Reaction(json.dumps(UPSTREAM).encode(), 400), failures.CallFailed, "temperature is not supported",
+    ),
+    "422": (refusal(422), failures.CallFailed, "422"),
+    "too long": (refusal(400, LONG, "context_length_exceeded"), failures.ContextExceeded, "roles.max_output_chars"),
+    "too long, llama.cpp": (
+        refusal(400, "Requested tokens (5000) exceed context window of 4096"), failures.ContextExceeded, "longer than",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_failure_has_its_type_and_one_line_that_says_what_it_was(server: FaultyServer, model: str, name: str) -> None:
+    choose, kind, said = FAILURES[name]
+    if name == "400 from upstream" and model == MODELS[0]:
+        said = "Provider returned error"  # OpenAI's own pages have no upstream
+    with pytest.raises(failures.CallFailed) as raised:
+        attempt(server, choose, model)
+    assert type(raised.value) is kind
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert "Traceback" not in str(raised.value)
+    permanent = (failures.NoKey, failures.UnknownModel, failures.ContextExceeded)
+    assert isinstance(raised.value, failures.Transient) == (kind not in (*permanent, failures.CallFailed))
+
+
+REPLIES: dict[str, tuple[Choice, Reply]] = {
+    "content null": (
+        lambda asked: answer(asked, content=None), Reply("", "stop", 11, 7),
+    ),
+    "cut": (lambda asked: answer(asked, content="half", finish_reason="length"), Reply("half", "length", 11, 7)),
+    "cut in reasoning": (
+        lambda asked: answer(
+            asked, content=None, finish_reason="length",
+            usage={"prompt_tokens": 11, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 5}},
+        ),
+        Reply("", "length", 11, 5, reasoning_tokens=5),
+    ),
+    "filtered": (
+        lambda asked: answer(asked, content="", finish_reason="content_filter"), Reply("", "content_filter", 11, 7),
+    ),
+    "a tool that nobody offered": (
+        lambda asked: answer(asked, content=None, finish_reason="tool_calls"), Reply("", "stop", 11, 7),
+    ),
+    "a finish reason that nobody knows": (
+        lambda asked: answer(asked, content="all", finish_reason="weird"), Reply("all", "stop", 11, 7),
+    ),
+    "usage null": (lambda asked: answer(asked, content="x" * 40, usage=None), Reply("x" * 40, "stop", 1, 10)),
+    "usage of nothing": (
+        lambda asked: answer(asked, content="x" * 40, usage={"prompt_tokens": 0, "completion_tokens": 0}),
+        Reply("x" * 40, "stop", 1, 10),
+    ),
+    "usage out of this world": (
+        lambda asked: answer(asked, content="x" * 40, usage={"prompt_tokens": 10**30, "completion_tokens": 1}),
+        Reply("x" * 40, "stop", 1, 10),
+    ),
+    "lone surrogate": (lambda asked: answer(asked, content="a\ud800b"), Reply("a?b", "stop", 11, 7)),
+    "controls": (lambda asked: answer(asked, content="a\0b\r\n\u2028c"), Reply("a\0b\r\n\u2028c", "stop", 11, 7)),
+    "2 MB": (lambda asked: answer(asked, content="é" * 1_000_000), Reply("é" * 1_000_000, "stop", 11, 7)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPLIES)
+@pytest.mark.parametrize("model", MODELS)
+def test_a_completed_reply_is_a_reply_however_odd(server: FaultyServer, model: str, name: str) -> None:
+    choose, expected = REPLIES[name]
+    version = f"{model.partition('/')[2]}-2026"
+    estimated = name.startswith("usage")
+    assert attempt(server, choose, model) == replace(expected, model=version, estimated=estimated)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    "choose",
+    [
+        refusal(400, "Your request was rejected as a result of our safety system.", "content_policy_violation"),
+        refusal(400, "The response was filtered due to Azure OpenAI's content management policy.", "content_filter"),
+        refusal(403, "tiny requires moderation. Your input was flagged for violence"),
+    ],
+)
+def test_a_prompt_that_the_provider_filters_is_a_filtered_reply_that_costs_nothing(
+    server: FaultyServer, model: str, choose: Choice
+) -> None:
+    assert attempt(server, choose, model) == Reply("", "content_filter", 0, 0, usd=0.0)
+
+
+def test_what_is_sent_is_the_call_and_nothing_of_litellms_own_is_tried_again(server: FaultyServer) -> None:
+    before, bodies = server.requests, list[Asked]()
+
+    def keep(asked: Asked) -> Reaction:
+        bodies.append(asked)
+        return refusal(500)(asked)
+
+    for model in MODELS:
+        with pytest.raises(failures.ServerFailed):
+            attempt(server, keep, model, text="a\ud800b")
+    assert server.requests == before + len(MODELS)
+    for asked in bodies:
+        assert asked.body["messages"] == [{"role": "user", "content": "a?b"}]
+        assert asked.body["temperature"] == 0.0
+        assert asked.body["max_tokens"] == 5
+
+
+def test_the_reply_is_that_of_the_request(server: FaultyServer) -> None:
+    seen: list[str] = []
+
+    def keep(asked: Asked) -> Reaction:
+        seen.append(reply_text(asked))
+        return answer(asked)
+
+    assert [attempt(server, keep, text=text).text for text in ("one", "two")] == seen
+    assert seen[0] != seen[1]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_retry_after_is_read_as_seconds_and_as_a_date(server: FaultyServer, model: str) -> None:
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    asked: list[float | None] = []
+    for header in ({"Retry_After": "7"}, {"Retry_After": date}, {"Retry_After": "soon"}, {}):
+        with pytest.raises(failures.RateLimited) as raised:
+            attempt(server, refusal(429, **header), model)
+        asked.append(raised.value.retry_after)
+    assert asked[0] == 7.0
+    assert asked[2] is None
+    assert asked[3] is None
+    assert asked[1] is not None
+    assert 25.0 < asked[1] <= 30.0
+    with pytest.raises(failures.ServerFailed) as unavailable:
+        attempt(server, refusal(503, Retry_After="3"), model)
+    assert unavailable.value.retry_after == 3.0
+
+
+def test_a_connection_that_does_not_come_about_has_a_limit_of_its_own() -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:  # the queue is full: further connections get no answer at all
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        base = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        client = Client(Agent(name="alpha", model="openai/tiny", api_base=base), failures.Limits(0.2, 30.0))
+        started = time.monotonic()
+        with pytest.raises(failures.TimedOut, match=r"0\.2 s to connect"):
+            asyncio.run(client.attempt(Call("openai/tiny", (Message("user", "?"),), {}, 0)))
+        assert time.monotonic() - started < 5.0
+        for one in waiting:
+            one.close()
+
+
+def test_a_server_that_is_not_there_is_said() -> None:
+    client = Client(Agent(name="alpha", model="openai/tiny", api_base="http://127.0.0.1:9/v1"), failures.Limits(1, 1))
+    with pytest.raises(failures.ServerFailed, match="cannot be reached"):
+        asyncio.run(client.attempt(Call("openai/tiny", (Message("user", "?"),), {}, 0)))
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "said"),
+    [
+        ("tiny", {}, "names no provider"),
+        ("openai/tiny", {"timeout": 3}, "TypeError"),  # given twice
+        ("openai/tiny", {"temperature": {1, 2}}, "litellm failed with|refused|malformed"),  # no JSON
+    ],
+)
+def test_what_litellm_cannot_send_is_one_line(server: FaultyServer, model: str, params: dict, said: str) -> None:  # type: ignore[type-arg]
+    before = server.requests
+    client = Client(Agent(name="alpha", model=model, api_base=server.url), failures.Limits(1, 1))
+    with pytest.raises(failures.CallFailed, match=said) as raised:
+        asyncio.run(client.attempt(Call(model, (Message("user", "?"),), params, 0)))
+    assert "\n" not in str(raised.value)
+    assert server.requests == before
+
+
+def test_a_key_that_is_not_set_is_named_before_anything_is_sent(
+    server: FaultyServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = server.requests
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    with pytest.raises(failures.NoKey, match="export NO_SUCH_KEY="):
+        attempt(server, answer, key_env="NO_SUCH_KEY")
+    monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
+    with pytest.raises(failures.NoKey, match="export OPENROUTER_API_KEY="):
+        attempt(server, answer, MODELS[1], api_base=None)
+    assert server.requests == before
+
+
+def test_prices_come_from_params_then_the_provider_then_litellms_table(server: FaultyServer) -> None:
+    said = {"prompt_tokens": 1000, "completion_tokens": 100, "cost": 0.5}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100}
+    price = Price(input=2.0, output=10.0)
+    assert attempt(server, lambda asked: answer(asked, usage=said), MODELS[1], price=price).usd == 0.003
+    assert attempt(server, lambda asked: answer(asked, usage=said), MODELS[1]).usd == 0.5
+    assert attempt(server, lambda asked: answer(asked, usage=usage), MODELS[1]).usd is None
+    endless = {**said, "cost": float("inf")}
+    assert attempt(server, lambda asked: answer(asked, usage=endless), MODELS[1]).usd is None
