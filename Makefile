@@ -38,6 +38,8 @@ setup: $(READY)
 bench: $(READY)
 	trinity bench coordinator
 	trinity bench sandbox
+	trinity bench rollout
+	trinity bench store
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

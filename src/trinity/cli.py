@@ -92,16 +92,14 @@ def _preset(args: argparse.Namespace) -> int:
 
 
 def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    from trinity.bench import BENCHES
+
     parser = commands.add_parser(
         "bench",
         help="measure speed as ratios within one run",
         description="Times one thing and its rival in the same run and prints a table.",
     )
-    parser.add_argument(
-        "name",
-        choices=("coordinator", "sandbox"),
-        help="coordinator: candidates on a shared trunk against one by one; sandbox: against a bare process a run",
-    )
+    parser.add_argument("name", choices=BENCHES, help="; ".join(f"{name}: {what}" for name, what in BENCHES.items()))
     parser.add_argument("--json", action="store_true", help="one JSON object alone on stdout")
     parser.set_defaults(run=_bench)
 
@@ -109,10 +107,10 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _bench(args: argparse.Namespace) -> int:
     import json
 
-    from trinity import bench
+    from trinity.bench import measure, table
 
-    result = {"coordinator": bench.coordinator, "sandbox": bench.sandbox}[args.name]()
-    print(json.dumps(result) if args.json else "\n".join(f"{name:28} {value}" for name, value in result.items()))
+    result = measure(args.name)
+    print(json.dumps(result) if args.json else table(result))
     return 0
 
 

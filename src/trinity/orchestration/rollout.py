@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 from trinity.coordinator.base import Policy, State
 from trinity.llm.base import Pool
@@ -134,9 +133,9 @@ class _Run:
         self._batch: list[int] = []
         self._deciding: asyncio.Future[list[Decision]] | None = None
         self._asked: dict[Request, _Asked] = {}
-        self._flying: dict[asyncio.Future[Response | None], _Asked] = {}
-        self._done: asyncio.Queue[asyncio.Future[Any]] = asyncio.Queue()
-        self._failure: Exception | None = None
+        self._flying: dict[Request, asyncio.Task[None]] = {}
+        self._news = asyncio.Event()
+        self._failure: BaseException | None = None
 
     async def all(self, jobs: Sequence[Job]) -> list[Transcript]:
         """The final transcripts, in the order of the jobs."""
@@ -148,14 +147,15 @@ class _Run:
         try:
             self._next_batch()
             while self._deciding or self._flying:
-                self._take(await self._done.get())
-                while not self._done.empty():
-                    self._take(self._done.get_nowait())
+                await self._news.wait()
+                self._news.clear()
                 self._next_batch()
-        finally:  # nothing is left unless this was interrupted
-            for task in self._flying:
-                task.cancel()
-            await asyncio.gather(*self._flying, return_exceptions=True)
+        except BaseException as error:  # an interrupt
+            self._failure = error
+            for waiting in [self._deciding, *self._flying.values()]:
+                if waiting is not None:
+                    waiting.cancel()
+            await asyncio.gather(*self._flying.values(), return_exceptions=True)
         if self._failure is not None:
             raise self._failure
         return [place.transcript for place in self._places if place.transcript is not None]
@@ -172,21 +172,19 @@ class _Run:
             ]
             self._deciding = self._decider.decide(states)
             if self._deciding.done():
-                self._take(self._deciding)
+                self._choose_all(self._deciding)
             else:
-                self._deciding.add_done_callback(self._done.put_nowait)
+                self._deciding.add_done_callback(self._choose_all)
 
-    def _take(self, done: asyncio.Future[Any]) -> None:
-        """Goes on with a batch that is decided, or with a reply that is there."""
+    def _choose_all(self, decided: asyncio.Future[list[Decision]]) -> None:
+        """Goes on with a batch that is decided."""
+        self._deciding = None
+        self._news.set()
+        if decided.cancelled():
+            return
         try:
-            if done is self._deciding:
-                self._deciding = None
-                for index, decision in zip(self._batch, done.result(), strict=True):
-                    self._choose(index, decision)
-            else:
-                asked = self._flying.pop(done)
-                asked.reply = done.result()
-                self._lead_on(asked)
+            for index, decision in zip(self._batch, decided.result(), strict=True):
+                self._choose(index, decision)
         except Exception as error:
             self._failure = self._failure or error
 
@@ -205,11 +203,22 @@ class _Run:
         asked = self._asked.get(request)
         if asked is None:
             asked = self._asked[request] = _Asked()
-            task = asyncio.ensure_future(self._answer(request))
-            self._flying[task] = asked
-            task.add_done_callback(self._done.put_nowait)
+            self._flying[request] = asyncio.create_task(self._answer(request, asked))
         asked.leads.append((transcript, decision, place))
         self._lead_on(asked)
+
+    async def _answer(self, request: Request, asked: _Asked) -> None:
+        """Gets the reply and goes on with it; asks for none after a failure."""
+        try:
+            async with self._limit:
+                if self._failure is None:
+                    asked.reply = await self._pool.generate(request)
+            self._lead_on(asked)
+        except (Exception, asyncio.CancelledError) as error:
+            self._failure = self._failure or error
+        finally:
+            del self._flying[request]
+            self._news.set()
 
     def _lead_on(self, asked: _Asked) -> None:
         if asked.reply is None:
@@ -228,10 +237,3 @@ class _Run:
             self._ended()
         else:
             self._undecided.append(index)
-
-    async def _answer(self, request: Request) -> Response | None:
-        """The pool's reply; None where another call of the run has failed, so that this one is not made."""
-        async with self._limit:
-            if self._failure is not None:
-                return None
-            return await self._pool.generate(request)
