@@ -19,6 +19,11 @@ from trinity.types import Role
 TEXT = (Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8")
 RAW: dict[str, Any] = yaml.safe_load(TEXT)
 RAW["data"]["outcomes"] = {"table": {"path": "table.jsonl", "kinds": ["a"]}}
+RAW["pool"]["agents"][0] |= {
+    "model": "openai/atlas",
+    "decoding": {"max_tokens": 10, "temperature": 0.0, "top_p": 1.0},
+    "price": {"input": 0.25, "output": 2.0},
+}
 
 
 def at(raw: Any, path: Iterable[str]) -> Any:
@@ -84,7 +89,10 @@ def test_an_ill_typed_value_is_refused_everywhere(path: tuple[str, ...]) -> None
     assert all(line.endswith((", got [[]]", ", got []")) for line in lines)
 
 
-@pytest.mark.parametrize("path", SECTIONS, ids=".".join)
+REQUIRED = [path for path, model in SECTIONS.items() if any(f.is_required() for f in model.model_fields.values())]
+
+
+@pytest.mark.parametrize("path", REQUIRED, ids=".".join)
 def test_a_missing_key_is_named(path: tuple[str, ...]) -> None:
     raw = json.loads(changed())
     at(raw, path).clear()
@@ -185,6 +193,12 @@ def test_all_mistakes_are_told_at_once_in_order() -> None:
             "episode: roles: must contain worker, since only a Worker's output is graded",
         ),
         ([("pool.simulated", None)], "pool: simulated: needed when pool.kind is simulated"),
+        ([("pool.concurrency", {"elm": 2})], "pool: concurrency: no agent elm; agents: atlas, birch, cedar"),
+        (
+            [("pool.kind", "litellm"), ("pool.agents.0.params", {"seed": 1, "max_tokens": 9})],
+            "pool: agents: atlas: params: max_tokens: set elsewhere, see docs/pool.md",
+        ),
+        ([("episode.max_tokens", None)], "episode.max_tokens: the simulated pool needs a number"),
         (
             [("pool.agents", [{"name": "atlas"}, {"name": "dune"}, {"name": "elm"}])],
             "pool: simulated.agents: no entry for dune, elm",

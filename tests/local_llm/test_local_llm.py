@@ -120,9 +120,9 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def reports(folder: Path) -> dict[str, bytes]:
-    """Every file of reports/."""
-    files = sorted(path for path in (folder / "reports").rglob("*") if path.is_file())
+def results(folder: Path) -> dict[str, bytes]:
+    """Every file of models/ and reports/."""
+    files = sorted(path for name in ("models", "reports") for path in (folder / name).rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
@@ -132,8 +132,9 @@ def test_recorded_then_replayed_to_the_same_report(url: str, tmp_path: Path) -> 
     repository(first, raw)
     assert "smollm2" in run(first, "trinity", "doctor")
     run(first, "dvc", "repro", "-q")
-    recorded = reports(first)
+    recorded = results(first)
     assert {"reports/report.md", "reports/metrics.json", "reports/smoke.json"} <= set(recorded)
+    assert any(name.startswith("models/") for name in recorded)
     rungs = {rung["name"]: rung for rung in json.loads(recorded["reports/smoke.json"])["rungs"]}
     assert rungs["S6"]["passed"]
     assert rungs["S8"]["passed"]
@@ -148,6 +149,6 @@ def test_recorded_then_replayed_to_the_same_report(url: str, tmp_path: Path) -> 
     repository(second, raw)
     shutil.copytree(first / "data" / "responses", second / "data" / "responses")
     run(second, "dvc", "repro", "-q")
-    replayed = reports(second)
+    replayed = results(second)
     assert replayed.keys() == recorded.keys()
     assert [name for name in recorded if replayed[name] != recorded[name]] == []
