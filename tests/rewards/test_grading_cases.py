@@ -2,14 +2,13 @@
 
 import argparse
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from shared_files import shared
 from trinity.grading.lines import run
 
-CASES = Path(__file__).parents[2].parent / "shared/cases/grading_cases.jsonl"
 GRADER = {
     "math": "math-verify 0.9.0",
     "mcq": "simple-evals",
@@ -21,9 +20,8 @@ ACCIDENTS = {"stdin_buffer_readline_twice", "stdout_buffer", "main_guard_dq_not_
 
 
 def graded(mode: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    if not CASES.exists():
-        pytest.skip("shared/cases/grading_cases.jsonl is not here")
-    assert run(argparse.Namespace(file=str(CASES), mode=mode)) == 0
+    cases = shared("cases/grading_cases.jsonl")
+    assert run(argparse.Namespace(file=str(cases), mode=mode)) == 0
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 

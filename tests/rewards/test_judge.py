@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from shared_files import shared
 from trinity.errors import PoolError, RewardError
 from trinity.rewards.judge import Judge, judge_prompt, rating_in
 from trinity.types import Item, Request, Response
 
-PROMPTS = Path(__file__).parents[2].parent / "shared/data/mt_bench/judge_prompts.jsonl"
 OWN = Path(__file__).parents[2] / "src/trinity/rewards/judge_prompts.yaml"
 
 
@@ -117,9 +117,8 @@ def test_mistakes_are_errors() -> None:
 
 
 def test_the_prompts_are_fastchats_word_for_word() -> None:
-    if not PROMPTS.exists():
-        pytest.skip("shared/data/mt_bench/judge_prompts.jsonl is not here")
-    theirs = {row["name"]: row for row in map(json.loads, PROMPTS.read_text(encoding="utf-8").splitlines())}
+    text = shared("data/mt_bench/judge_prompts.jsonl").read_text(encoding="utf-8")
+    theirs = {row["name"]: row for row in map(json.loads, text.splitlines())}
     ours = yaml.safe_load(OWN.read_text(encoding="utf-8"))
     assert ours == {
         name: {"system": theirs[name]["system_prompt"], "user": theirs[name]["prompt_template"]}

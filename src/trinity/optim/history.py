@@ -82,6 +82,12 @@ class Progress:
         self._episodes = 0
         self._flat = 0
 
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()  # what ended a training is said on a line of its own
+
     def step(self, fitness: Sequence[float], episodes: int, mean: float | None) -> None:
         """After an iteration: the candidates' fitness and how many episodes have been run so far."""
         self._episodes = episodes

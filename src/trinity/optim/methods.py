@@ -66,48 +66,56 @@ def train(
     )
     drawn = max(1, candidates * optim.m * optim.iterations // baselines.rs.trials)
     steps = {"sft": len(baselines.sft.lrs), "rs": min(drawn, optim.iterations)}.get(method, optim.iterations)
-    progress = Progress(f"{setting.task} {method} seed {seed}", steps, cost_note(config))
-    if method == "sft":
-        return sft(
-            encoder,
-            layout,
-            features,
-            fitness,
-            lrs=baselines.sft.lrs,
-            epochs=baselines.sft.epochs,
-            batch=baselines.sft.batch,
-            label_seeds=baselines.sft.label_seeds,
-            validate_every=optim.validate_every,
-            key=key,
-            progress=progress,
-        )
-    if method == "reinforce":
-        gradient = PolicyGradient(
-            encoder,
-            layout,
-            features,
-            lr=baselines.reinforce.lr,
-            entropy=baselines.reinforce.entropy,
-            svf_ratio=config.svf.sigma_ratio,
-        )
-        return reinforce(
-            gradient,
-            fitness,
-            iterations=optim.iterations,
-            replicates=candidates,
-            baseline_decay=baselines.reinforce.baseline_decay,
-            validate_every=optim.validate_every,
-            progress=progress,
-        )
-    optimizer: SepCmaEs | RandomSearch
-    if method == "rs":
-        optimizer = RandomSearch(layout.start(), baselines.rs.half_width, drawn, steps, key=key)
-    else:
-        ratios = layout.pack(np.ones(layout.head_shape), np.full(layout.n - layout.head_size, config.svf.sigma_ratio))
-        optimizer = SepCmaEs(
-            layout.start(), optim.sigma0, ratios, candidates, active=optim.active, step_size=optim.step_size, key=key
-        )
-    return evolve(optimizer, fitness, iterations=steps, validate_every=optim.validate_every, progress=progress)
+    with Progress(f"{setting.task} {method} seed {seed}", steps, cost_note(config)) as progress:
+        if method == "sft":
+            return sft(
+                encoder,
+                layout,
+                features,
+                fitness,
+                lrs=baselines.sft.lrs,
+                epochs=baselines.sft.epochs,
+                batch=baselines.sft.batch,
+                label_seeds=baselines.sft.label_seeds,
+                validate_every=optim.validate_every,
+                key=key,
+                progress=progress,
+            )
+        if method == "reinforce":
+            gradient = PolicyGradient(
+                encoder,
+                layout,
+                features,
+                lr=baselines.reinforce.lr,
+                entropy=baselines.reinforce.entropy,
+                svf_ratio=config.svf.sigma_ratio,
+            )
+            return reinforce(
+                gradient,
+                fitness,
+                iterations=optim.iterations,
+                replicates=candidates,
+                baseline_decay=baselines.reinforce.baseline_decay,
+                validate_every=optim.validate_every,
+                progress=progress,
+            )
+        optimizer: SepCmaEs | RandomSearch
+        if method == "rs":
+            optimizer = RandomSearch(layout.start(), baselines.rs.half_width, drawn, steps, key=key)
+        else:
+            ratios = layout.pack(
+                np.ones(layout.head_shape), np.full(layout.n - layout.head_size, config.svf.sigma_ratio)
+            )
+            optimizer = SepCmaEs(
+                layout.start(),
+                optim.sigma0,
+                ratios,
+                candidates,
+                active=optim.active,
+                step_size=optim.step_size,
+                key=key,
+            )
+        return evolve(optimizer, fitness, iterations=steps, validate_every=optim.validate_every, progress=progress)
 
 
 def cost_note(config: Config) -> str:

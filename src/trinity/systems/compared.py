@@ -45,7 +45,8 @@ def untrained_systems(setting: Setting) -> list[Routed]:
     """Each agent alone, at the plain and at the matched budget of tokens, and random routing."""
     rules = setting.rollouts.rules
     singles = single_systems(setting.rollouts)
-    if setting.config.pool.kind != "recorded":  # a recorded outcome has one budget of tokens
+    # A recorded outcome has one budget of tokens.
+    if setting.config.pool.kind != "recorded" and setting.config.eval.single_factor > 1:
         singles += single_systems(setting.rollouts, setting.config.eval.single_factor, prefix="single5x")
     return [*singles, Routed("random", RandomPolicy(len(rules.agents), rules.roles), rules)]
 
