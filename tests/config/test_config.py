@@ -86,7 +86,8 @@ def test_an_ill_typed_value_is_refused_everywhere(path: tuple[str, ...]) -> None
     for key in keys:
         assert [line for line in lines if line.startswith((f"params.yaml: {key}: ", f"params.yaml: {key}.0: "))], key
     assert len(lines) == len(keys)
-    assert all(line.endswith((", got [[]]", ", got []")) for line in lines)
+    shown = [line for line in lines if "key_env" not in line]
+    assert all(line.endswith((", got [[]]", ", got []")) for line in shown)
 
 
 REQUIRED = [path for path, model in SECTIONS.items() if any(f.is_required() for f in model.model_fields.values())]
@@ -306,3 +307,26 @@ def test_an_outcome_table_needs_a_recorded_pool() -> None:
     raw["tasks"] = ["table"]
     with pytest.raises(ConfigError, match=r"tasks: table: an outcome table needs pool.kind: recorded"):
         parse_config(yaml.safe_dump(raw))
+
+
+@pytest.mark.parametrize(
+    "pasted", ["sk-or-v1-0123456789abcdef", "AKIA0123456789ABCDEF", "sk_live_KEY", 7, ["sk-1"], {"sk-1": "sk-2"}]
+)
+def test_a_key_in_place_of_its_name_is_never_shown(pasted: Any) -> None:
+    (line,) = said(changed(("pool.agents.0.key_env", pasted)))
+    assert line.startswith("params.yaml: pool.agents.0.key_env: ")
+    for part in ("sk-", "AKIA", "sk_live", "7"):
+        assert part not in line
+
+
+@pytest.mark.parametrize("params", [{"api_key": "sk-1"}, {"extra_headers": {"Authorization": "Bearer sk-1"}}])
+def test_a_key_among_the_params_is_refused_and_not_shown(params: dict[str, Any]) -> None:
+    (line,) = said(changed(("pool.kind", "litellm"), ("pool.agents.0.params", params)))
+    assert f"atlas: params: {next(iter(params))}" in line
+    assert "sk-1" not in line
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:8101/v1", "localhost", "ftp://x", "http://"])
+def test_an_address_needs_its_scheme(address: str) -> None:
+    (line,) = said(changed(("pool.agents.0.api_base", address)))
+    assert "must begin with http:// or https://" in line

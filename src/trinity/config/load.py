@@ -78,7 +78,9 @@ def _line(name: str, detail: ErrorDetails) -> str:
         return f"{prefix}unknown key{hint}; allowed: {', '.join(allowed)}"
     if kind == "missing":
         return f"{prefix}missing"
-    got = f", got {detail['input']!r}" if not isinstance(detail["input"], dict) else ""
+    # A key that was pasted where its variable's name belongs must not be shown.
+    shown = not isinstance(detail["input"], dict) and location[-1:] != ["key_env"]
+    got = f", got {detail['input']!r}" if shown else ""
     if kind == "model_type":
         return f"{prefix}must be a mapping with the keys {', '.join(_fields_at(location))}{got}"
     if kind in {"literal_error", "enum"}:

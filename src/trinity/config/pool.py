@@ -1,14 +1,43 @@
 """Section `pool` of params.yaml: the agents, how real ones are called, what may be spent, and the simulated ones."""
 
+import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from trinity.config.values import Count, Name, NotNegative, Positive, Section, Share
 
 OWN_PARAMS = frozenset(
-    ("model", "messages", "api_base", "base_url", "api_key", "max_tokens", "temperature", "top_p", "n", "stream")
+    (
+        "model",
+        "messages",
+        "api_base",
+        "base_url",
+        "api_key",
+        "max_tokens",
+        "temperature",
+        "top_p",
+        "n",
+        "stream",
+        "headers",
+        "extra_headers",
+        "default_headers",
+    )
 )
+
+
+def _name_of_a_variable(value: str) -> str:
+    if not re.fullmatch(r"[A-Z][A-Z0-9_]*_(KEY|TOKEN|SECRET)", value):
+        raise ValueError(
+            "must be the NAME of an environment variable ending in _KEY, _TOKEN or _SECRET, not a key"
+        )
+    return value
+
+
+def _address(value: str) -> str:
+    if not re.match(r"https?://[^/\s]", value):
+        raise ValueError("must begin with http:// or https://, such as http://127.0.0.1:8101/v1")
+    return value
 
 
 class AgentDecoding(Section):
@@ -40,8 +69,8 @@ class Agent(Section):
 
     name: Name
     model: str | None = None
-    api_base: str | None = None
-    key_env: Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")] | None = None
+    api_base: Annotated[str, AfterValidator(_address)] | None = None
+    key_env: Annotated[str, AfterValidator(_name_of_a_variable)] | None = None
     decoding: AgentDecoding | None = None
     params: dict[str, Any] = Field(default_factory=dict)
     price: Price | None = None
