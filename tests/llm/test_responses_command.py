@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from stored_responses import POOL, call, digests, entry, fill, pack
+from stored_responses import AGENTS, POOL, call, digests, entry, fill, pack
 from trinity import cli
 from trinity.config import Config
 from trinity.llm.call import Reply
@@ -19,6 +20,7 @@ from trinity.llm.store.database import Database, store_directory
 from trinity.llm.store.ledger import Budget, Ledger, Purpose, Reused
 from trinity.llm.store.packs import pack_files, read_pack
 from trinity.llm.store.statistics import store_size
+from trinity.llm.store.tables import dollars
 
 PACKS = Path("data/responses")
 Command = Callable[..., tuple[int, str, str]]
@@ -149,7 +151,7 @@ def test_import_works_without_a_store_and_costs_nothing(responses: Command, conf
     write_params(configure, budget_usd=1.0)
     pack(Path("theirs"), entry("x"), entry("y"))
     assert responses("import", "theirs")[0] == 0
-    assert "budget left: 1.0000 of 1 US dollars" in responses("stats")[1]
+    assert "budget left: $1.00 of $1.00" in responses("stats")[1]
 
 
 @pytest.mark.parametrize("path, problem", [("absent", "no such file"), ("empty", "no pack")])
@@ -201,9 +203,13 @@ def test_stats_keep_fresh_and_reused_apart(responses: Command, configure: Callab
     assert found["reused"] == [
         {
             "agent": "ash", "role": "worker", "stage": "evaluate", "calls": 2, "prompt_tokens": 20,
-            "completion_tokens": 40, "usd": 0.75,
+            "completion_tokens": 40, "usd": 0.75, "unpriced": 0,
         }
     ]  # fmt: skip
+    assert [(row["agent"], row["calls"], row["usd"], row["p95_seconds"]) for row in found["fresh_sums"]] == [
+        ("ash", 3, 0.75, 6.0), ("elm", 1, 0.0, 4.0), ("", 4, 0.75, 6.0),
+    ]  # fmt: skip
+    assert found["damaged"] == []
     none = {"empty": 0, "filtered": 0, "cut": 0, "cut in reasoning": 0}
     assert found["causes"] == {
         "openai/large": {"replies": 1, **none},
@@ -217,11 +223,51 @@ def test_stats_read_well(responses: Command, configure: Callable[..., Config]) -
     code, out, _ = responses("stats")
     assert code == 0
     assert "params.yaml could not be read" in out
-    assert "0.7500 + 1 unknown" in out
+    assert "$0.75 and unknown" in out
     assert "unknown" in next(line for line in out.splitlines() if line.startswith("elm"))
+    totals = [line.split() for line in out.splitlines() if line.startswith("total ")]
+    assert [line[1] for line in totals] == ["4", "2", "4"]  # calls that were made, answered from the store; replies
     assert "raise max_tokens" in out
     write_params(configure, budget_usd=10.0, budget_calls=100)
-    assert "budget left: 9.2500 of 10 US dollars, 96 of 100 calls" in responses("stats")[1]
+    assert "budget left: $9.25 of $10.00, 96 of 100 calls" in responses("stats")[1]
+
+
+@pytest.mark.parametrize("changes, shown", [({}, "unknown"), ({"price": {"input": 0.0, "output": 0.0}}, "$0.00")])
+def test_what_the_store_answered_for_nothing_is_unknown_unless_it_is_free(
+    changes: dict[str, Any], shown: str, responses: Command, configure: Callable[..., Config]
+) -> None:
+    ash, elm = list[Any](AGENTS)
+    write_params(configure, agents=[ash, elm | changes])
+    database = store()
+    account(database)
+    with closing(Ledger(database, Budget())) as ledger:
+        ledger.reuse(Purpose("elm", "worker", "evaluate"), Reused(2, 20, 40, 0.0))
+    reused = responses("stats")[1].partition("reused:")[2].splitlines()
+    assert [line.endswith(shown) for line in reused if line.startswith("elm")] == [True, True]
+    total = next(line for line in reused if line.startswith("total"))
+    assert total.endswith("$0.75 and unknown" if shown == "unknown" else "$0.75")
+
+
+def test_an_amount_keeps_two_digits() -> None:
+    amounts = [0.0, 1234.5, 0.5, 0.0123, 0.000012, -0.25]
+    assert [dollars(amount) for amount in amounts] == ["$0.00", "$1,234.50", "$0.50", "$0.012", "$0.000012", "-$0.25"]
+    assert dollars(0.0, 0.0, unpriced=True) == "unknown"
+    assert dollars(0.0, 2.0, unpriced=True) == "$0.00 to $2.00 and unknown"
+
+
+@pytest.mark.parametrize("column, value", [("reply", "{}"), ("key", "text")])
+def test_stats_are_shown_beside_a_damaged_reply(column: str, value: object, responses: Command) -> None:
+    database = store(entry("x"), entry("y"))
+    account(database)
+    spoil(database, column, value, "x")
+    code, out, err = responses("stats")
+    assert code == 1
+    assert "fresh: calls that were made" in out
+    assert "is damaged" in err
+    assert err.count("\n") == 1
+    code, out, err = responses("stats", "--json")
+    assert code == 1
+    assert len(json.loads(out)["damaged"]) == 1
 
 
 def spoil(database: Database, column: str, value: object, question: str) -> None:

@@ -54,7 +54,8 @@ def test_a_stage_says_what_is_coming(prepare: Prepare, capsys: pytest.CaptureFix
     consent(prepare(budget_usd=100.0), "headroom", TASK)
     said = capsys.readouterr()
     assert said.out == ""
-    first, *_, last = said.err.splitlines()
+    first, last = said.err.splitlines()
+    assert first.endswith("(`trinity plan` says what this rests on)")
     assert first.startswith("plan: headroom, demo_choice: 24 calls to make, ")
     assert last == "plan: left: $100.00 of pool.budget_usd ($100.00)"
 
@@ -73,6 +74,16 @@ def test_above_the_budget_it_is_refused(prepare: Prepare, changes: dict[str, Any
     assert "\n" not in line
     assert line.startswith("headroom, demo_choice: not started: it needs at least 24 calls ($0.00")
     assert of in line
+
+
+def test_a_price_that_nobody_says_is_no_0(prepare: Prepare, capsys: pytest.CaptureFixture[str]) -> None:
+    agents = [{name: value for name, value in agent.items() if name != "price"} for agent in AGENTS]
+    with pytest.raises(BudgetReached, match=r"at least 24 calls \(unknown\)"):
+        consent(prepare(agents=agents, budget_calls=1), "headroom", TASK)
+    consent(prepare(agents=agents, budget_usd=1.0), "headroom", TASK)
+    said = capsys.readouterr().err
+    assert " tokens, unknown, " in said
+    assert "plan: missing price of ash, elm: pool.budget_usd needs one" in said
 
 
 def test_where_only_the_high_estimate_is_above_it_may_stop(

@@ -219,7 +219,37 @@ def test_an_unknown_price_is_said_and_left_out(configure: Callable[..., Config])
     plan = Plan(config)
     assert plan.of("headroom", TASK).amounts.usd.high > 0
     assert as_dict(plan, config.pool)["unpriced"] == ["own"]
-    assert "the price of own is not known and left out of the dollars" in as_text(plan, config.pool)
+    text = as_text(plan, config.pool)
+    assert "the price of own is not known and left out of the dollars" in text
+    assert "missing price" not in text
+    headroom = next(line for line in text.splitlines() if line.startswith("headroom"))
+    assert " and unknown " in headroom
+    of_own = plan.of("headroom", TASK).amounts.unpriced
+    assert (of_own.low, of_own.high) == (12, 12)  # the other twelve are of the agent with a price
+
+
+def test_where_no_price_is_known_no_amount_is_made_up(configure: Callable[..., Config]) -> None:
+    agents = [{"name": name, "model": f"openai/{name}", "api_base": "http://127.0.0.1:9/v1"} for name in "ab"]
+    config = configure({**REAL, "pool.agents": agents, "pool.budget_usd": 5.0})
+    text = as_text(Plan(config), config.pool)
+    table, _, lines = text.partition("\n\n")
+    assert "$" not in table
+    assert table.count("unknown") == len(table.splitlines()) - 1
+    assert "missing price of a, b: pool.budget_usd needs one" in lines
+
+
+def test_the_call_of_rung_s6_measures_no_worker(
+    configure: Callable[..., Config], splits: Mapping[Split, tuple[Item, ...]]
+) -> None:
+    agents = [{**agent, "decoding": {"max_tokens": 50}} for agent in AGENTS]  # S6 is then decoded as an episode is
+    config = configure({**REAL, "pool.agents": agents})
+    with ledger("smoke") as pay:
+        pay(model_calls(config)[0], "ash", tokens=(20, 50))
+    assert not Plan(config).stored.measured
+    with ledger() as pay:
+        pay(Callees(config).call(Callee(0, Role.WORKER, 1, 0), splits["train"][0].question), "ash", tokens=(200, 10))
+    measured = Plan(config).stored.measured["ash", Role.WORKER]
+    assert (measured.replies, measured.completion) == (1, 10)
 
 
 def test_what_is_assumed_is_said(configure: Callable[..., Config]) -> None:

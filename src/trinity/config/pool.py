@@ -28,9 +28,7 @@ OWN_PARAMS = frozenset(
 
 def _name_of_a_variable(value: str) -> str:
     if not re.fullmatch(r"[A-Z][A-Z0-9_]*_(KEY|TOKEN|SECRET)", value):
-        raise ValueError(
-            "must be the NAME of an environment variable ending in _KEY, _TOKEN or _SECRET, not a key"
-        )
+        raise ValueError("must be the NAME of an environment variable ending in _KEY, _TOKEN or _SECRET, not a key")
     return value
 
 

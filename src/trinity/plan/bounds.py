@@ -1,4 +1,11 @@
-"""How many requests differ among those that some runs make: at least and at most (docs/plan.md derives both)."""
+"""How many requests differ among those that some runs make: at least and at most (docs/plan.md derives both).
+
+Callee: an agent in a role, for one sample. Same: callees whose calls a pool cannot tell apart.
+Place: a task and a split. Held: which first turns of a place are stored, by what is the Same.
+Demand: how many episodes some runs have on each question of a place.
+Space: everything that can be asked about the questions of a place.
+Part: the requests of one kind (turn, who may answer) that a Demand comes to in its Space, at least and at most.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -10,8 +10,8 @@ from trinity.config.pool import Agent
 from trinity.llm.call import Call
 from trinity.llm.remote import call_of
 from trinity.orchestration.rules import make_rules
-from trinity.smoke.pool_rung import MOST_TOKENS, TEXT
-from trinity.types import Decoding, Message, Request, RequestMeta, Role, Transcript
+from trinity.smoke.pool_rung import request_to
+from trinity.types import Message, Request, RequestMeta, Role, Transcript
 
 MOST = 2**62
 """Stands for every larger number of requests."""
@@ -113,9 +113,5 @@ def shortest_episode(config: Config) -> int:
 
 def model_calls(config: Config) -> list[Call]:
     """The calls of rung S6, one a model; in mode live one an agent."""
-    decoding = Decoding(MOST_TOKENS, config.episode.temperature, config.episode.top_p)
-    calls = [
-        call_of(agent, Request(agent.name, (Message("user", TEXT),), decoding, 0, RequestMeta("S6", Role.WORKER)))
-        for agent in config.pool.agents
-    ]
+    calls = [call_of(agent, request_to(agent, config)) for agent in config.pool.agents]
     return calls if config.pool.responses == "live" else list({call.key: call for call in calls}.values())

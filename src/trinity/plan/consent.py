@@ -4,8 +4,9 @@ import sys
 
 from trinity.config import Config
 from trinity.errors import BudgetReached
+from trinity.llm.store.tables import dollars
 from trinity.plan.estimate import Estimate, Plan
-from trinity.plan.show import budget_lines, dollars, left, sentence
+from trinity.plan.show import budget_lines, left, sentence
 
 
 def consent(config: Config, stage: str, task: str | None = None) -> None:
@@ -24,7 +25,7 @@ def consent(config: Config, stage: str, task: str | None = None) -> None:
         return
     plan = Plan(config)
     estimate = plan.of(stage, task)
-    lines = [sentence(estimate), *plan.notes(), *budget_lines(plan, config.pool)]
+    lines = [f"{sentence(estimate)} (`trinity plan` says what this rests on)", *budget_lines(plan, config.pool)]
     usd, calls = left(plan, config.pool)
     amounts = estimate.amounts
     if _above(amounts.usd.low, usd) or _above(amounts.calls.low, calls):
@@ -48,7 +49,8 @@ def _refusal(config: Config, estimate: Estimate, usd: float | None, calls: int |
         limits.append(f"{dollars(usd or 0)} is left of pool.budget_usd {pool.budget_usd:g}")
     if _above(amounts.calls.low, calls):
         limits.append(f"{calls:,} are left of pool.budget_calls {pool.budget_calls}")
-    least = f"{amounts.calls.low:,.0f} calls ({dollars(amounts.usd.low)})"
+    price = dollars(amounts.usd.low, unpriced=amounts.unpriced.high > 0)
+    least = f"{amounts.calls.low:,.0f} calls ({price})"
     return (
         f"{estimate.stage}, {estimate.task}: not started: it needs at least {least}, and {' and '.join(limits)}: raise "
         "it in params.yaml, or ask for less (`trinity plan` shows every stage), and run the same command again"

@@ -91,7 +91,8 @@ class Plan:
     def notes(self) -> list[str]:
         """What the figures rest on, in lines."""
         config, stored = self._config, self.stored
-        notes = [f"task {line}" for line in self._unknown]
+        notes = ["stages that DVC finds up to date ask nothing (`dvc status` names the others)"]
+        notes += [f"task {line}" for line in self._unknown]
         notes += [f"assumed: {task.assumed}" for task in self._tasks.values() if task.assumed]
         if self._population_assumed:
             notes.append(f"assumed: population {self._population}: {LADDER} is not there yet (stage smoke writes it)")

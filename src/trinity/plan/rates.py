@@ -41,6 +41,8 @@ class Amounts:
     """What requests come to.
 
     Attributes:
+        usd: Of calls to agents whose price is known.
+        unpriced: Calls to agents whose price is not known.
         seconds: Of all replies one after another.
         longest: Seconds of one reply, at most.
     """
@@ -49,6 +51,7 @@ class Amounts:
     prompt_tokens: Range = Range()
     completion_tokens: Range = Range()
     usd: Range = Range()
+    unpriced: Range = Range()
     seconds: Range = Range()
     longest: float = 0.0
 
@@ -58,14 +61,15 @@ class Amounts:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.usd + other.usd,
+            self.unpriced + other.unpriced,
             self.seconds + other.seconds,
             max(self.longest, other.longest),
         )
 
 
 @dataclass(frozen=True)
-class Reply:
-    """Means of a reply."""
+class ReplyMeans:
+    """What a reply comes to on average."""
 
     completion: Range
     visible: Range
@@ -97,15 +101,15 @@ class Rates:
         completion = Range.over([reply.completion for reply in replies.values()])
         seconds = Range.over([reply.seconds for reply in replies.values()])
         usd = Range.over([self._usd(agent, prompts[agent, role], replies[agent, role]) for agent, role in pairs])
-        return _times(part, Range.over(list(prompts.values())), completion, usd, seconds)
+        return self._times(part, Range.over(list(prompts.values())), completion, usd, seconds)
 
     def of_short_calls(self, agents: Sequence[int], chars: int, most: int, low: int, high: int) -> Amounts:
         """Calls of so many characters and at most so many tokens to any of these agents."""
         part = Part("train", 1, tuple(agents), (Role.WORKER,), low, high)
         prompt, completion = Range(chars * PER_CHAR, chars * PER_CHAR), Range(1, most)
-        reply = Reply(completion, completion, _seconds(completion))
+        reply = ReplyMeans(completion, completion, _seconds(completion))
         usd = Range.over([self._usd(agent, prompt, reply) for agent in agents])
-        return _times(part, prompt, completion, usd, reply.seconds)
+        return self._times(part, prompt, completion, usd, reply.seconds)
 
     def _prompt(self, agent: int, role: Role, turn: int, questions: Questions) -> Range:
         per_char = self._per_char(agent)
@@ -124,15 +128,15 @@ class Rates:
         known = [mean.per_char for (of, _), mean in self._measured.items() if of == name]
         return sum(known) / len(known) if known else PER_CHAR
 
-    def _reply(self, agent: int, role: Role, factor: int) -> Reply:
+    def _reply(self, agent: int, role: Role, factor: int) -> ReplyMeans:
         plain, longer = self._most(agent, 1), self._most(agent, factor)
         mean = self._measured.get((self._rules.agents[agent], role))
         if mean is None:
             completion = Range(1, longer)
-            return Reply(completion, Range(0, longer), _seconds(completion))
+            return ReplyMeans(completion, Range(0, longer), _seconds(completion))
         # Only replies that were cut get longer with the cap: at most all of them, in proportion.
         ratio = longer / plain
-        return Reply(
+        return ReplyMeans(
             Range(mean.completion, mean.completion * ratio),
             Range(mean.visible, mean.visible * ratio),
             Range(mean.seconds, mean.seconds * ratio),
@@ -142,13 +146,30 @@ class Rates:
         decoding = self._rules.single_call(factor).decoding
         return effective_decoding(self._config.pool.agents[agent], decoding).max_tokens or UNCAPPED_TOKENS
 
-    def _usd(self, agent: int, prompt: Range, reply: Reply) -> Range:
+    def _usd(self, agent: int, prompt: Range, reply: ReplyMeans) -> Range:
         price = self.prices[agent]
         if price is None:
             return Range()
         read, written = price
         low = prompt.low * read + reply.completion.low * written
         return Range(low, prompt.high * read + reply.completion.high * written)
+
+    def _times(self, part: Part, prompt: Range, completion: Range, usd: Range, seconds: Range) -> Amounts:
+        """The amounts of all calls of a part, from those of one."""
+
+        def times(value: Range) -> Range:
+            return Range(part.low * value.low, part.high * value.high)
+
+        known = [self.prices[agent] is not None for agent in part.agents]
+        return Amounts(
+            calls=Range(part.low, part.high),
+            prompt_tokens=times(prompt),
+            completion_tokens=times(completion),
+            usd=times(usd),
+            unpriced=Range(0 if any(known) else part.low, 0 if all(known) else part.high),
+            seconds=times(seconds),
+            longest=seconds.high if part.high else 0.0,
+        )
 
     def assumptions(self) -> list[str]:
         """What had to be assumed, in lines."""
@@ -157,7 +178,7 @@ class Rates:
         lines = []
         if known:
             count = sum(mean.replies for mean in known.values())
-            lines.append(f"tokens and seconds are means of the latest {count:,} stored replies, by agent and role")
+            lines.append(f"tokens and seconds are means of the latest {count:,} replies made here, by agent and role")
         unknown = {
             name: [role.value for role in roles if (name, role) not in known]
             for name in agents
@@ -169,7 +190,7 @@ class Rates:
             of = "" if everyone else f" of {named}"
             lines.append(
                 f"assumed: replies{of} have 1 to max_tokens tokens, and take {FIRST_SECONDS:g} s and 1 s for every "
-                f"{SLOWEST:g} to {FASTEST:g} tokens: none is stored"
+                f"{SLOWEST:g} to {FASTEST:g} tokens: none was made here"
             )
             if everyone:
                 lines.append(f"assumed: {1 / PER_CHAR:g} characters of a prompt are a token")
@@ -195,13 +216,3 @@ def _question_chars(questions: Questions) -> tuple[float, float]:
 
 def _seconds(completion: Range) -> Range:
     return Range(FIRST_SECONDS + completion.low / FASTEST, FIRST_SECONDS + completion.high / SLOWEST)
-
-
-def _times(part: Part, prompt: Range, completion: Range, usd: Range, seconds: Range) -> Amounts:
-    def times(value: Range) -> Range:
-        return Range(part.low * value.low, part.high * value.high)
-
-    calls = Range(part.low, part.high)
-    return Amounts(
-        calls, times(prompt), times(completion), times(usd), times(seconds), seconds.high if part.high else 0.0
-    )

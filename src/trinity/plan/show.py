@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from trinity.config.pool import Pool
-from trinity.llm.store.tables import table
+from trinity.llm.store.tables import dollars, table
 from trinity.plan.estimate import Estimate, Plan
-from trinity.plan.rates import Range
+from trinity.plan.rates import Amounts, Range
 
 UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"))
 
@@ -27,7 +27,7 @@ def as_text(plan: Plan, pool: Pool) -> str:
 
 
 def as_dict(plan: Plan, pool: Pool) -> dict[str, Any]:
-    """For JSON: numbers are pairs low, high; seconds are None where nothing real is asked."""
+    """For JSON: numbers are pairs low, high. `usd` is of calls with a known price, `unpriced` counts the others."""
     usd_left, calls_left = left(plan, pool)
     return {
         "pool": pool.kind,
@@ -51,7 +51,7 @@ def left(plan: Plan, pool: Pool) -> tuple[float | None, int | None]:
 
 
 def budget_lines(plan: Plan, pool: Pool) -> list[str]:
-    """What may be spent."""
+    """What may be spent, and agents that no budget in dollars can be kept for."""
     if not plan.paid:
         return []
     usd, calls = left(plan, pool)
@@ -60,7 +60,13 @@ def budget_lines(plan: Plan, pool: Pool) -> list[str]:
         limits.append(f"{dollars(usd)} of pool.budget_usd ({dollars(pool.budget_usd or 0)})")
     if calls is not None:
         limits.append(f"{calls:,} of pool.budget_calls ({pool.budget_calls:,})")
-    return [f"left: {' and '.join(limits)}" if limits else "no limit is set: pool.budget_usd, pool.budget_calls"]
+    lines = [f"left: {' and '.join(limits)}" if limits else "no limit is set: pool.budget_usd, pool.budget_calls"]
+    if usd is not None and plan.rates.unpriced:
+        lines.append(
+            f"missing price of {', '.join(plan.rates.unpriced)}: pool.budget_usd needs one: set pool.agents: price "
+            "(US dollars per million tokens of input and output), or budget_usd: null"
+        )
+    return lines
 
 
 def sentence(estimate: Estimate) -> str:
@@ -69,7 +75,7 @@ def sentence(estimate: Estimate) -> str:
     name = f"{estimate.stage}, {estimate.task}"
     tokens = amounts.prompt_tokens + amounts.completion_tokens
     return (
-        f"{name}: {spread(amounts.calls)} calls to make, {spread(tokens)} tokens, {_dollars(amounts.usd)}, "
+        f"{name}: {spread(amounts.calls)} calls to make, {spread(tokens)} tokens, {_price(amounts)}, "
         f"{_time(estimate.seconds)}"
     )
 
@@ -80,18 +86,13 @@ def spread(value: Range) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def dollars(usd: float) -> str:
-    """An amount, to the cent from one dollar on."""
-    return f"${usd:,.2f}" if usd >= 1 or usd == 0 else f"${usd:.2g}"
-
-
 def _row(estimate: Estimate, real: bool) -> list[str]:
     amounts = estimate.amounts
     row = [estimate.stage, estimate.task, spread(estimate.requests), spread(amounts.calls)]
     if not real:
         return row
     return [
-        *row, spread(amounts.prompt_tokens), spread(amounts.completion_tokens), _dollars(amounts.usd),
+        *row, spread(amounts.prompt_tokens), spread(amounts.completion_tokens), _price(amounts),
         _time(estimate.seconds),
     ]  # fmt: skip
 
@@ -99,7 +100,7 @@ def _row(estimate: Estimate, real: bool) -> list[str]:
 def _described(estimate: Estimate, pool: Pool) -> dict[str, Any]:
     real = pool.kind == "litellm"
     amounts = asdict(estimate.amounts)
-    names = ("calls", *(("prompt_tokens", "completion_tokens", "usd") if real else ()))
+    names = ("calls", *(("prompt_tokens", "completion_tokens", "usd", "unpriced") if real else ()))
     described = {"requests": asdict(estimate.requests)} | {name: amounts[name] for name in names}
     if real:
         described["seconds"] = asdict(estimate.seconds)
@@ -112,9 +113,8 @@ def _number(value: float) -> str:
     return f"{value / 1e6:.1f}M" if value >= 1e6 else f"{value:,.0f}"
 
 
-def _dollars(value: Range) -> str:
-    low, high = dollars(value.low), dollars(value.high)
-    return low if low == high else f"{low} to {high}"
+def _price(amounts: Amounts) -> str:
+    return dollars(amounts.usd.low, amounts.usd.high, unpriced=amounts.unpriced.high > 0)
 
 
 def _time(value: Range) -> str:

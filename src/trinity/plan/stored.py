@@ -123,27 +123,28 @@ def _held(
 
 def _measured(database: Database, config: Config) -> dict[tuple[str, Role], Measured]:
     measured = {}
+    probes = {call.key for call in model_calls(config)}
     for agent in config.pool.agents:
         for role in config.episode.roles:
-            mean = _mean(database, config, agent, role)
+            mean = _mean(database, config, agent, role, probes)
             if mean is not None:
                 measured[agent.name, role] = mean
     return measured
 
 
-def _mean(database: Database, config: Config, agent: Agent, role: Role) -> Measured | None:
-    """Over the latest replies to calls that are decoded as params.yaml says now."""
+def _mean(database: Database, config: Config, agent: Agent, role: Role, probes: set[bytes]) -> Measured | None:
+    """Over the latest replies to calls that are decoded as params.yaml says now; those of rung S6 are no episode's."""
     rules = make_rules(config)
     plain = Callees.sent(agent, Request(agent.name, (), rules.decoding, 0, RequestMeta("", role)))
     rows = database.rows(
-        "SELECT prompt_tokens, completion_tokens, completion_tokens - reasoning_tokens, seconds, call "
+        "SELECT prompt_tokens, completion_tokens, completion_tokens - reasoning_tokens, seconds, key, call "
         "FROM spent JOIN replies USING (key) WHERE agent=? AND role=? ORDER BY spent.rowid DESC LIMIT ?",
         agent.name, role.value, LATEST,
     )  # fmt: skip
     chars, kept = 0, []
-    for *counts, packed in rows:
+    for *counts, key, packed in rows:
         call = json.loads(zlib.decompress(packed))
-        if (call["model"], call["params"]) == plain:
+        if (call["model"], call["params"]) == plain and key not in probes:
             kept.append(counts)
             chars += sum(len(message["content"]) for message in call["messages"])
     if not kept:

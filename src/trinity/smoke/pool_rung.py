@@ -92,14 +92,19 @@ def ask_each(config: Config, stage: str) -> dict[str, Asked | TrinityError]:
     return dict(zip(pool.agents, asked, strict=True))
 
 
+def request_to(agent: Agent, config: Config) -> Request:
+    """What the rung asks an agent."""
+    decoding = Decoding(MOST_TOKENS, config.episode.temperature, config.episode.top_p)
+    return Request(agent.name, (Message("user", TEXT),), decoding, 0, RequestMeta("S6", Role.WORKER))
+
+
 async def _ask_all(pool: RemotePool, config: Config) -> list[Asked | TrinityError]:
     return list(await asyncio.gather(*(_ask(pool, config, agent) for agent in config.pool.agents)))
 
 
 async def _ask(pool: RemotePool, config: Config, agent: Agent) -> Asked | TrinityError:
-    decoding = Decoding(MOST_TOKENS, config.episode.temperature, config.episode.top_p)
-    request = Request(agent.name, (Message("user", TEXT),), decoding, 0, RequestMeta("S6", Role.WORKER))
-    most = effective_decoding(agent, decoding).max_tokens
+    request = request_to(agent, config)
+    most = effective_decoding(agent, request.decoding).max_tokens
     live = config.pool.responses == "live"
     try:
         was_stored = not live and pool.stored(request) is not None

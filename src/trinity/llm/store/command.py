@@ -193,10 +193,13 @@ def _stats(args: argparse.Namespace) -> int:
     statistics = gather(database, _packs(), _pool())
     if args.json:
         print(json.dumps(statistics.as_dict()))
-        return 0
-    if database is None:
-        print(NOTHING.format(store_directory()))
-    print(show(statistics))
+    else:
+        if database is None:
+            print(NOTHING.format(store_directory()))
+        print(show(statistics))
+    if statistics.damaged:
+        more = f" (and {len(statistics.damaged) - 1:,} more)" if len(statistics.damaged) > 1 else ""
+        raise StoreError(statistics.damaged[0] + more)
     return 0
 
 

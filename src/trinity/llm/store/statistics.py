@@ -2,13 +2,14 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from trinity.config.pool import Pool
-from trinity.llm.store.database import Database
+from trinity.llm.client import table_price
+from trinity.llm.store.database import DamagedEntry, Database
 from trinity.llm.store.packs import pack_files, progress, unread_packs
 from trinity.llm.store.versioning import absent_packs
 from trinity.types import CAUSES, Cause, Response
@@ -16,7 +17,7 @@ from trinity.types import CAUSES, Cause, Response
 
 @dataclass(frozen=True)
 class Fresh:
-    """Calls that were made, under one agent, role and stage.
+    """Calls that were made, under one agent, role and stage; "" where all are summed.
 
     Attributes:
         usd: Of the replies whose price is known.
@@ -42,7 +43,12 @@ class Fresh:
 
 @dataclass(frozen=True)
 class Saved:
-    """Calls that were answered from the store; `usd` counts a price that is not known as 0."""
+    """Calls that were answered from the store, under one agent, role and stage; "" where all are summed.
+
+    Attributes:
+        usd: What they would have cost at least.
+        unpriced: Calls under an agent, role and stage of which no price is known.
+    """
 
     agent: str
     role: str
@@ -51,6 +57,7 @@ class Saved:
     prompt_tokens: int
     completion_tokens: int
     usd: float
+    unpriced: int
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,12 @@ class Statistics:
         packs_bytes: Their size.
         packs_unread: Packs that the store has not taken in yet.
         packs_absent: Packs that DVC tracks and that `dvc pull` has not brought yet.
-        causes: By model, how many replies it has, and how many of them are amiss by cause.
+        fresh: By agent, role and stage.
+        fresh_sums: By agent, then of all.
+        reused: By agent, role and stage.
+        reused_sums: By agent, then of all.
+        causes: By model, how many replies it has, and how many of them are amiss by cause; damaged ones left out.
+        damaged: A line for each stored response that is damaged.
         left: None where params.yaml could not be read.
     """
 
@@ -85,8 +97,11 @@ class Statistics:
     packs_unread: int
     packs_absent: int
     fresh: tuple[Fresh, ...]
+    fresh_sums: tuple[Fresh, ...]
     reused: tuple[Saved, ...]
+    reused_sums: tuple[Saved, ...]
     causes: Mapping[str, Mapping[str, int]]
+    damaged: tuple[str, ...]
     left: Left | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -103,8 +118,10 @@ def gather(database: Database | None, packs: Path, pool: Pool | None) -> Statist
         pool: Whose budget it is; None if it is not known.
 
     Raises:
-        StoreError: a stored response is damaged.
+        StoreError: the store cannot be read.
     """
+    causes, damaged = _causes(database) if database else ({}, ())
+    reused = _reused(database, pool) if database else ()
     files = pack_files(packs)
     spent = database.rows("SELECT usd, calls FROM totals")[0] if database else (0.0, 0)
     return Statistics(
@@ -114,9 +131,12 @@ def gather(database: Database | None, packs: Path, pool: Pool | None) -> Statist
         packs_bytes=sum(path.stat().st_size for path in files),
         packs_unread=len(unread_packs(database)) if database else len(files),
         packs_absent=len(absent_packs(packs)),
-        fresh=tuple(_fresh(database)) if database else (),
-        reused=tuple(_reused(database)) if database else (),
-        causes=_causes(database) if database else {},
+        fresh=tuple(_fresh(database, "agent, role, stage")) if database else (),
+        fresh_sums=(*_fresh(database, "agent, '', ''"), *_fresh(database, "'', '', ''")) if database else (),
+        reused=reused,
+        reused_sums=_sums(reused),
+        causes=causes,
+        damaged=damaged,
         left=_left(pool, *spent) if pool else None,
     )
 
@@ -129,13 +149,14 @@ def store_size(database: Database | None) -> int:
     return sum(path.stat().st_size for path in names if path.exists())
 
 
-def _fresh(database: Database) -> Iterator[Fresh]:
+def _fresh(database: Database, by: str) -> Iterator[Fresh]:
+    """Rows by three columns of SQL."""
     seconds: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for agent, role, stage, value in database.rows("SELECT agent, role, stage, seconds FROM spent ORDER BY seconds"):
+    for agent, role, stage, value in database.rows(f"SELECT {by}, seconds FROM spent ORDER BY seconds"):
         seconds[agent, role, stage].append(value)
     rows = database.rows(
-        "SELECT agent, role, stage, count(*), sum(prompt_tokens), sum(completion_tokens), sum(reasoning_tokens), "
-        "total(usd), sum(usd IS NULL), sum(tries > 1) FROM spent GROUP BY agent, role, stage ORDER BY 1, 2, 3"
+        f"SELECT {by}, count(*), sum(prompt_tokens), sum(completion_tokens), sum(reasoning_tokens), "
+        f"total(usd), sum(usd IS NULL), sum(tries > 1) FROM spent GROUP BY {by} ORDER BY 1, 2, 3"
     )
     for *counted, retried in rows:
         taken = seconds[counted[0], counted[1], counted[2]]
@@ -143,27 +164,69 @@ def _fresh(database: Database) -> Iterator[Fresh]:
         yield Fresh(*(*counted, sum(taken) / len(taken), taken[rank - 1], retried))
 
 
-def _reused(database: Database) -> Iterator[Saved]:
+def _reused(database: Database, pool: Pool | None) -> tuple[Saved, ...]:
+    """The ledger counts a reply without a price as 0: such a sum is known where calls of the agent do cost nothing."""
+    free = {agent for (agent,) in database.rows("SELECT DISTINCT agent FROM spent WHERE usd = 0")}
     rows = database.rows(
         "SELECT agent, role, stage, calls, prompt_tokens, completion_tokens, usd FROM reused "
         "ORDER BY agent, role, stage"
     )
-    return (Saved(*row) for row in rows)
+    if any(usd == 0 and agent not in free for agent, *_, usd in rows):
+        free |= {agent.name for agent in (pool.agents if pool else ()) if table_price(agent, 1, 1) == 0}
+    return tuple(
+        Saved(agent, role, stage, calls, prompt, completion, usd, 0 if usd > 0 or agent in free else calls)
+        for agent, role, stage, calls, prompt, completion, usd in rows
+    )
 
 
-def _causes(database: Database) -> dict[str, dict[str, int]]:
+def _sums(rows: Sequence[Saved]) -> tuple[Saved, ...]:
+    """By agent, then of all."""
+
+    def summed(agent: str, some: Sequence[Saved]) -> Saved:
+        return Saved(
+            agent,
+            "",
+            "",
+            sum(row.calls for row in some),
+            sum(row.prompt_tokens for row in some),
+            sum(row.completion_tokens for row in some),
+            sum(row.usd for row in some),
+            sum(row.unpriced for row in some),
+        )
+
+    by_agent = [
+        summed(agent, [row for row in rows if row.agent == agent]) for agent in dict.fromkeys(row.agent for row in rows)
+    ]
+    return (*by_agent, summed("", rows)) if rows else ()
+
+
+def _causes(database: Database) -> tuple[dict[str, dict[str, int]], tuple[str, ...]]:
+    """Replies by model and what is amiss, and a line for each entry that is damaged."""
     replies: Counter[str] = Counter()
     amiss: dict[str, Counter[Cause]] = defaultdict(Counter)
-    for entry in progress(database.entries(), "reading the store"):
+    damaged = []
+    keys = database.keys()
+    for key in progress(keys, "reading the store", len(keys)):
+        if not isinstance(key, bytes):
+            damaged.append(f"{database.path}: entry {key!r} is damaged: `trinity responses verify --drop` takes it out")
+            continue
+        try:
+            entry = database.entry(key)
+        except DamagedEntry as error:
+            damaged.append(str(error))
+            continue
+        if entry is None:
+            continue
         reply = entry.reply
         cause = Response(reply.text, reply.finish_reason, reply.prompt_tokens, reply.completion_tokens).cause
         replies[entry.call.model] += 1
         if cause:
             amiss[entry.call.model][cause] += 1
-    return {
+    by_model = {
         model: {"replies": replies[model], **{cause: amiss[model][cause] for cause in CAUSES}}
         for model in sorted(replies)
     }
+    return by_model, tuple(damaged)
 
 
 def _left(pool: Pool, usd: float, calls: int) -> Left:

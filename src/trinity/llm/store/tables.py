@@ -1,5 +1,6 @@
 """The statistics of a store as text."""
 
+import math
 from collections.abc import Sequence
 
 from trinity.llm.store.statistics import Fresh, Left, Saved, Statistics
@@ -16,15 +17,21 @@ def show(statistics: Statistics) -> str:
     """The statistics as text with tables."""
     blocks = [_held(statistics)]
     if statistics.fresh:
-        rows = [_fresh_row(row) for row in statistics.fresh]
+        rows = [_fresh_row(row) for row in (*statistics.fresh_sums[:-1], *statistics.fresh, statistics.fresh_sums[-1])]
         blocks.append("fresh: calls that were made\n" + table(FRESH_COLUMNS, rows))
     if statistics.reused:
-        rows = [_saved_row(row) for row in statistics.reused]
+        rows = [
+            _saved_row(row) for row in (*statistics.reused_sums[:-1], *statistics.reused, statistics.reused_sums[-1])
+        ]
         blocks.append(
             "reused: calls that the store answered, and what they would have cost\n" + table(SAVED_COLUMNS, rows)
         )
     if statistics.causes:
-        rows = [(model, *(f"{count:,}" for count in counts.values())) for model, counts in statistics.causes.items()]
+        total = {name: sum(counts[name] for counts in statistics.causes.values()) for name in ("replies", *CAUSES)}
+        rows = [
+            (model, *(f"{count:,}" for count in counts.values()))
+            for model, counts in (*statistics.causes.items(), ("total", total))
+        ]
         blocks.append(
             "replies by model, and how many are amiss\n" + table(("model", "replies", *CAUSES), rows, labels=1)
         )
@@ -37,25 +44,42 @@ def show(statistics: Statistics) -> str:
     return "\n\n".join(blocks)
 
 
+def _labels(row: Fresh | Saved) -> tuple[str, str, str]:
+    return (row.agent, row.role or "all", row.stage or "all") if row.agent else ("total", "", "")
+
+
 def _fresh_row(row: Fresh) -> tuple[str, ...]:
     return (
-        row.agent, row.role, row.stage, f"{row.calls:,}", f"{row.prompt_tokens:,}", f"{row.completion_tokens:,}",
-        f"{row.reasoning_tokens:,}", _dollars(row.usd, row.unpriced, row.calls),
+        *_labels(row), f"{row.calls:,}", f"{row.prompt_tokens:,}", f"{row.completion_tokens:,}",
+        f"{row.reasoning_tokens:,}", dollars(row.usd, unpriced=row.unpriced > 0),
         f"{row.mean_seconds:.2f}", f"{row.p95_seconds:.2f}", f"{row.retried:,}",
     )  # fmt: skip
 
 
 def _saved_row(row: Saved) -> tuple[str, ...]:
     return (
-        row.agent, row.role, row.stage, f"{row.calls:,}", f"{row.prompt_tokens:,}", f"{row.completion_tokens:,}",
-        f"{row.usd:.4f}",
+        *_labels(row), f"{row.calls:,}", f"{row.prompt_tokens:,}", f"{row.completion_tokens:,}",
+        dollars(row.usd, unpriced=row.unpriced > 0),
     )  # fmt: skip
 
 
-def _dollars(usd: float, unpriced: int, calls: int) -> str:
-    if unpriced == calls:
+def dollars(low: float, high: float | None = None, *, unpriced: bool = False) -> str:
+    """An amount of US dollars, or from one to another, to the cent or two digits, whichever is more.
+
+    Args:
+        low: Of what has a known price.
+        high: The same as `low` unless given.
+        unpriced: Something has none: it is named, and never shown as 0.
+    """
+    first, last = _amount(low), _amount(low if high is None else high)
+    if unpriced and not (high or low):
         return "unknown"
-    return f"{usd:.4f}" + (f" + {unpriced:,} unknown" if unpriced else "")
+    return (first if first == last else f"{first} to {last}") + (" and unknown" if unpriced else "")
+
+
+def _amount(usd: float) -> str:
+    digits = 2 if abs(usd) >= 0.1 or usd == 0 else 1 - math.floor(math.log10(abs(usd)))
+    return f"{'-' if usd < 0 else ''}${abs(usd):,.{digits}f}"
 
 
 def _held(statistics: Statistics) -> str:
@@ -72,7 +96,7 @@ def _budget(left: Left | None) -> str:
         return "budget: not known: params.yaml could not be read (`trinity doctor`)"
     limits = []
     if left.usd is not None:
-        limits.append(f"{left.usd_left:.4f} of {left.usd:g} US dollars")
+        limits.append(f"{dollars(left.usd_left or 0.0)} of {dollars(left.usd)}")
     if left.calls is not None:
         limits.append(f"{left.calls_left:,} of {left.calls:,} calls")
     return f"budget left: {', '.join(limits)}" if limits else "budget: params.yaml sets none"
