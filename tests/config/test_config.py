@@ -113,13 +113,13 @@ def test_a_section_that_is_no_mapping_is_told_its_keys(path: tuple[str, ...]) ->
         ("slm.dtype", "float16", "allowed: 'float32', 'float64' or 'bfloat16', got 'float16'"),
         ("head.features", "L2", "allowed: 'l2', 'raw' or 'centred', got 'L2'"),
         ("optim.selection", 3, "allowed: 'sample' or 'argmax', got 3"),
-        ("svf.enabled", "maybe", "input should be a valid boolean, got 'maybe'"),
-        ("svf.enabled", 1, "input should be a valid boolean, got 1"),
-        ("optim.m", "24", "input should be a valid integer, got '24'"),
-        ("optim.m", 0, "input should be greater than or equal to 1, got 0"),
-        ("optim.m", 2.0, "input should be a valid integer, got 2.0"),
-        ("optim.m", True, "input should be a valid integer, got True"),
-        ("optim.population", 3, "input should be greater than or equal to 4, got 3"),
+        ("svf.enabled", "maybe", "must be true or false, got 'maybe'"),
+        ("svf.enabled", 1, "must be true or false, got 1"),
+        ("optim.m", "24", "must be a whole number, got '24'"),
+        ("optim.m", 0, "must be a whole number, 1 or more, got 0"),
+        ("optim.m", 2.0, "must be a whole number, got 2.0"),
+        ("optim.m", True, "must be a whole number, got True"),
+        ("optim.population", 3, "must be a whole number, 4 or more, got 3"),
         ("optim.sigma0", 0, "must be a number above 0, got 0"),
         ("optim.sigma0", True, "must be a number, got True"),
         ("optim.sigma0", "much", "must be a number, got 'much'"),
@@ -128,12 +128,15 @@ def test_a_section_that_is_no_mapping_is_told_its_keys(path: tuple[str, ...]) ->
         ("episode.temperature", -0.1, "must be a number, 0 or more, got -0.1"),
         ("episode.top_p", 1.5, "must be a number from 0 to 1, got 1.5"),
         ("pool.simulated.agents.atlas.skill.areas", 2, "must be a number from 0 to 1, got 2"),
-        ("data.n_train", 0, "input should be greater than or equal to 1, got 0"),
-        ("slm.read_position", 0, "input should be less than or equal to -1, got 0"),
-        ("slm.tiny.layers", 2, "input should be greater than or equal to 3, got 2"),
+        ("data.n_train", 0, "must be a whole number, 1 or more, got 0"),
+        ("pool.tries", 0, "must be a whole number, 1 or more, got 0"),
+        ("pool.budget_calls", -1, "must be a whole number, 0 or more, got -1"),
+        ("pool.agents.0.model", 7, "must be text, got 7"),
+        ("slm.read_position", 0, "must be a whole number, -1 or less, got 0"),
+        ("slm.tiny.layers", 2, "must be a whole number, 3 or more, got 2"),
         ("optim.seeds", [], "list should have at least 1 item after validation, not 0, got []"),
-        ("eval.seeds", None, "input should be a valid list, got None"),
-        ("roles.max_output_chars", 10, "input should be greater than or equal to 200, got 10"),
+        ("eval.seeds", None, "must be a list, got None"),
+        ("roles.max_output_chars", 10, "must be a whole number, 200 or more, got 10"),
     ],
 )
 def test_what_is_allowed_is_said(key: str, value: Any, line: str) -> None:
@@ -197,7 +200,7 @@ def test_all_mistakes_are_told_at_once_in_order() -> None:
         ([("pool.concurrency", {"elm": 2})], "pool: concurrency: no agent elm; agents: atlas, birch, cedar"),
         (
             [("pool.kind", "litellm"), ("pool.agents.0.params", {"seed": 1, "max_tokens": 9})],
-            "pool: agents: atlas: params: max_tokens: set elsewhere, see docs/pool.md",
+            "pool: agents: atlas: params: max_tokens: set by episode, or by `decoding` of the agent: take it out",
         ),
         ([("episode.max_tokens", None)], "episode.max_tokens: the simulated pool needs a number"),
         (
@@ -317,6 +320,37 @@ def test_a_key_in_place_of_its_name_is_never_shown(pasted: Any) -> None:
     assert line.startswith("params.yaml: pool.agents.0.key_env: ")
     for part in ("sk-", "AKIA", "sk_live", "7"):
         assert part not in line
+
+
+@pytest.mark.parametrize(
+    "key, nested",
+    [
+        ("pool.agents", [[{"name": "a", "key_env": "sk-or-secret123"}]]),
+        ("pool.agents", {"name": "a", "key_env": "sk-or-secret123"}),
+        ("pool.agents.0", [{"key_env": "sk-or-secret123"}]),
+        ("pool", [{"agents": [{"key_env": "sk-or-secret123"}]}]),
+        ("pool.concurrency", [[[{"key_env": "sk-or-secret123"}]]]),
+        ("pool.agents.0.decoding", [{"key_env": "sk-or-secret123"}]),
+    ],
+)
+def test_a_key_in_settings_of_the_wrong_shape_is_never_shown(key: str, nested: Any) -> None:
+    lines = said(changed((key, nested)))
+    assert any(line.startswith(f"params.yaml: {key}") for line in lines)
+    assert not any("secret123" in line for line in lines)
+
+
+def test_the_concurrency_of_an_agent_is_a_count() -> None:
+    assert said(changed(("pool.concurrency", {"atlas": 0}))) == [
+        "params.yaml: pool.concurrency.atlas: must be a whole number, 1 or more, got 0"
+    ]
+
+
+def test_where_a_param_is_set_is_said() -> None:
+    params = {"temperature": 1, "api_key": "x", "base_url": "y", "seed": 1}
+    assert said(changed(("pool.kind", "litellm"), ("pool.agents.0.params", params))) == [
+        "params.yaml: pool: agents: atlas: params: api_key: the key is named by `key_env` of the agent; base_url: set "
+        "by `api_base` of the agent; temperature: set by episode, or by `decoding` of the agent: take it out"
+    ]
 
 
 @pytest.mark.parametrize("params", [{"api_key": "sk-1"}, {"extra_headers": {"Authorization": "Bearer sk-1"}}])

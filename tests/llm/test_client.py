@@ -85,8 +85,8 @@ FAILURES: dict[str, tuple[Choice, type[failures.CallFailed], str]] = {
     "broke off": (broke_off, failures.ServerFailed, "finish reason error"),
     "redirect into nowhere": (
         lambda asked: Reaction(b"", 307, {"Location": "http://127.0.0.1:1/"}),
-        failures.ServerFailed,
-        "cannot be reached",
+        failures.NoConnection,
+        "is the server running?",
     ),
     "401": (refusal(401), failures.NoKey, "the key is refused"),
     "402": (refusal(402, "Insufficient credits"), failures.NoKey, "no credit left"),
@@ -247,8 +247,41 @@ def test_a_connection_that_does_not_come_about_has_a_limit_of_its_own() -> None:
 
 def test_a_server_that_is_not_there_is_said() -> None:
     client = Client(Agent(name="alpha", model="openai/tiny", api_base="http://127.0.0.1:9/v1"), failures.Limits(1, 1))
-    with pytest.raises(failures.ServerFailed, match="cannot be reached"):
+    with pytest.raises(
+        failures.NoConnection, match=r"^no connection to http://127\.0\.0\.1:9/v1: is the server running\?"
+    ) as raised:
         asyncio.run(client.attempt(Call("openai/tiny", (Message("user", "?"),), {}, 0)))
+    assert raised.value.kind == "no connection"
+    assert "object at 0x" not in str(raised.value)
+    assert "ssl" not in str(raised.value)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("status", "advice"),
+    [
+        (401, "see the value of MY_OWN_KEY"),
+        (402, "see the account at the provider"),
+        (403, "see the value of MY_OWN_KEY, and the account"),
+        (404, "correct pool.agents: alpha: model or api_base"),
+        (400, "most often an entry of pool.agents: alpha: params"),
+    ],
+)
+def test_a_refusal_says_where_and_what_to_do(
+    server: FaultyServer, monkeypatch: pytest.MonkeyPatch, model: str, status: int, advice: str
+) -> None:
+    monkeypatch.setenv("MY_OWN_KEY", "a value of no meaning")
+    with pytest.raises(failures.CallFailed) as raised:
+        attempt(server, refusal(status, "bad thing"), model, key_env="MY_OWN_KEY")
+    said = str(raised.value)
+    assert said.startswith("agent alpha: ")
+    assert f" at {server.url} ({status}: bad thing): " in said
+    assert said.endswith(f": {advice}")
+
+
+def test_a_server_that_wants_a_key_and_has_none_is_told_how(server: FaultyServer) -> None:
+    with pytest.raises(failures.NoKey, match=r"name the variable .* in pool\.agents: alpha: key_env$"):
+        attempt(server, refusal(401))
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,20 @@ def test_a_damaged_pack_is_one_line_and_nothing_of_it_is_taken(damage: Callable[
     assert digests(database) == {}
 
 
+def test_a_file_of_the_users_own_is_not_advised_to_be_removed(tmp_path: Path) -> None:
+    database = Database(tmp_path / "store")
+    params = tmp_path / "params.yaml"
+    params.write_text("pool: {}\n", encoding="utf-8")
+    with pytest.raises(StoreError) as refused:
+        take_in(database, params)
+    assert str(refused.value) == f"{params}: not a pack (.jsonl.gz)"
+    copied = pack(tmp_path / "usb", entry())
+    damage_cut(copied)
+    with pytest.raises(StoreError, match=r"copy it again from where it was made$") as damaged:
+        take_in(database, copied)
+    assert "remove" not in str(damaged.value)
+
+
 @pytest.mark.parametrize(
     "change",
     [

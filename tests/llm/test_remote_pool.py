@@ -233,7 +233,7 @@ def test_an_agent_that_is_not_there_or_has_no_model_is_named(configure: Configur
     assert isinstance(outcome, PoolError)
     assert "'beta'" in str(outcome)
     assert "alpha" in str(outcome)
-    with pytest.raises(PoolError, match=r"pool\.agents: alpha: needs a model"):
+    with pytest.raises(PoolError, match=r"missing model of agent alpha: set pool\.agents: model"):
         RemotePool(pool_config(configure, "http://127.0.0.1:9/v1", {"model": None}), "test", tmp_path)
 
 

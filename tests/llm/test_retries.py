@@ -50,6 +50,11 @@ def test_what_persists_ends_in_one_line_of_the_last_failures_type() -> None:
     assert "\n" not in str(got.value)
 
 
+def test_one_attempt_is_one() -> None:
+    with pytest.raises(ServerFailed, match=r"agent alpha: 1 attempt failed: 502: gone: what was answered"):
+        asyncio.run(persistently(Server(ServerFailed("502: gone")).attempt, CALL, "alpha", 1, 0.001))
+
+
 def test_what_another_attempt_cannot_mend_is_not_tried_again() -> None:
     server = Server(NoKey("the key is refused"))
     with pytest.raises(NoKey):

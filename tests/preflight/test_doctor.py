@@ -97,7 +97,7 @@ def test_each_model_is_asked_once_and_a_second_doctor_reads_it_back(server: Mode
     assert sorted(body["model"] for body in server.bodies) == ["first", "second"]
     code, lines = doctor()
     assert (code, len(server.bodies)) == (0, 2)
-    assert the(lines, "answer of second").endswith("stored before, no call made")
+    assert the(lines, "answer of second").endswith("stored before, not asked again")
 
 
 def test_offline_and_replay_make_no_call(server: ModelServer, doctor: Doctor) -> None:
@@ -110,6 +110,17 @@ def test_offline_and_replay_make_no_call(server: ModelServer, doctor: Doctor) ->
     assert code == 1
     assert lines[0].startswith("missing answer of agent far: replay: no stored response of agent far")
     assert the(lines, "agent far").endswith("; no key needed (replay); no price")
+
+
+def test_a_server_that_went_down_is_missing_though_its_answer_is_stored(doctor: Doctor, server: ModelServer) -> None:
+    with model_server() as short_lived:
+        write_params(local(short_lived.url, "first"))
+        assert doctor()[0] == 0
+    code, lines = doctor()
+    assert code == 1
+    assert lines[0] == f"missing server of agent first: does not answer at {short_lived.url}: start it"
+    assert not any(line.startswith("nothing is missing") for line in lines)
+    assert doctor("--offline")[0] == 0
 
 
 def test_all_that_is_wrong_is_told_together_and_first(
@@ -133,15 +144,21 @@ def test_all_that_is_wrong_is_told_together_and_first(
         "missing model of agent none: ",
         "missing key OPENROUTER_API_KEY: ",
         "missing price of agent router: pool.budget_usd needs one",
-        "missing provider of agent odd: litellm knows none for nobodys-provider/model",
+        "missing price of agent odd: ",
         "missing price of agent unpriced: ",
+        "missing provider of agent odd: litellm knows none for nobodys-provider/model",
+        f"missing server of agent absent: does not answer at {NO_PORT}: start it",
         "missing answer of agent greedy: wrote 100 tokens where max_tokens is 64",
-        "missing answer of agent absent: 1 attempts failed",
         "missing space: 0.2 GB free at .trinity/responses, about 5 GB",
         f"missing space: 0.2 GB free at {Path('.dvc/cache')}, about 5 GB",
     ]
     assert [line[: len(start)] for line, start in zip(told, starts, strict=True)] == starts
     assert "answer of first: 64 tokens" in "\n".join(lines)
+    assert "; key not set; no price" in the(lines, "agent router: openrouter/some/model")
+    assert the(lines, "answer of router") == "answer of router: not asked (no key, no price)"
+    assert the(lines, "answer of odd") == "answer of odd: not asked (no provider)"
+    assert the(lines, "answer of none") == "answer of none: not asked (no model)"
+    assert the(lines, "answer of absent") == "answer of absent: not asked (no server)"
     assert not any(line.startswith("nothing is missing") for line in lines)
 
 

@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -77,7 +79,7 @@ def test_all_that_openrouter_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a value that nothing may print" not in "".join(told)
 
 
-def litellm(agents: list[dict[str, str]], **pool: str) -> Config:
+def litellm(agents: Sequence[Mapping[str, Any]], **pool: Any) -> Config:
     """The demo with real models for a pool."""
     raw = yaml.safe_load(preset_text("demo"))
     raw["pool"] |= {"kind": "litellm", "agents": agents, "simulated": None} | pool
@@ -96,6 +98,29 @@ def test_only_what_a_provider_needs_is_asked_for(monkeypatch: pytest.MonkeyPatch
     assert missing(litellm([router])) == [KEY]
     monkeypatch.setenv("OPENROUTER_API_KEY", "set")
     assert missing(litellm([router])) == []
+
+
+def test_a_budget_needs_prices_and_litellm_is_asked_only_for_a_providers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "set")
+    price = {"input": 1.0, "output": 2.0}
+    server = {"name": "mine", "model": "openai/mine", "api_base": "http://127.0.0.1:1/v1"}
+    agents: list[dict[str, Any]] = [server, server | {"name": "priced", "price": price}]
+    (line,) = missing(litellm(agents, budget_usd=1.0))
+    assert line.startswith("missing price of agent mine: pool.budget_usd needs one")
+    assert missing(litellm(agents)) == []
+    assert missing(litellm(agents, budget_usd=1.0, responses="replay")) == []
+    (line,) = missing(litellm([{"name": "far", "model": "openrouter/nobody/no-such-model"}], budget_usd=1.0))
+    assert line.startswith("missing price of agent far: ")
+    (tmp_path / "params.yaml").write_text(litellm(agents, budget_usd=1.0).model_dump_json(), encoding="utf-8")
+    command = (
+        "import sys\nfrom pathlib import Path\nfrom trinity.config import load_config\n"
+        "from trinity.preflight import missing\n"
+        "print(len(missing(load_config(Path('params.yaml')))), 'litellm' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "1 False\n"
 
 
 def test_an_agent_without_a_model() -> None:

@@ -76,7 +76,7 @@ def test_a_limit_that_is_not_honoured_fails_and_the_others_are_asked_too(
         rung(configure, pool).climb()
     message = str(failed.value)
     assert "greedy: wrote 100 tokens where max_tokens is 64" in message
-    assert "absent: agent absent: 1 attempts failed" in message
+    assert "absent: agent absent: 1 attempt failed" in message
     assert "first:" not in message
     assert [body["model"] for body in server.bodies].count("first") == 1
 

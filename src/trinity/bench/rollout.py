@@ -50,7 +50,7 @@ def measure(
     A run with one call at a time tells whether results depend on concurrency.
     """
     jobs = _jobs(candidates)
-    config = _config(TURNS, "within")
+    config = _config(TURNS, "http://within.invalid/v1")
     answers = Answers()
     serial = _run(config, jobs, answers.after(Latency(0.0, 0.0)), concurrency=1)
     calls, chains = _latencies(config, serial.episodes, latency)

@@ -13,6 +13,12 @@ from trinity.config.schema import Config
 from trinity.errors import ConfigError
 
 PARAMS = Path("params.yaml")
+_BOUNDS = {"greater_than_equal": "more", "less_than_equal": "less"}
+_TYPES = {
+    "int_type": "a whole number", "bool_type": "true or false", "string_type": "text", "list_type": "a list",
+    "dict_type": "a mapping",
+}  # fmt: skip
+"""By pydantic's name of an error, what a value must be."""
 
 
 def load_config(path: Path = PARAMS) -> Config:
@@ -78,16 +84,26 @@ def _line(name: str, detail: ErrorDetails) -> str:
         return f"{prefix}unknown key{hint}; allowed: {', '.join(allowed)}"
     if kind == "missing":
         return f"{prefix}missing"
-    # A key that was pasted where its variable's name belongs must not be shown.
-    shown = not isinstance(detail["input"], dict) and location[-1:] != ["key_env"]
-    got = f", got {detail['input']!r}" if shown else ""
+    got = f", got {detail['input']!r}" if location[-1:] != ["key_env"] and not _holds_mapping(detail["input"]) else ""
     if kind == "model_type":
         return f"{prefix}must be a mapping with the keys {', '.join(_fields_at(location))}{got}"
     if kind in {"literal_error", "enum"}:
         return f"{prefix}allowed: {context['expected']}{got}"
     if kind == "value_error":
         return f"{prefix}{context['error']}{got}"
+    if kind in _BOUNDS:
+        (number,) = context.values()
+        return f"{prefix}must be a whole number, {number} or {_BOUNDS[kind]}{got}"
+    if kind in _TYPES:
+        return f"{prefix}must be {_TYPES[kind]}{got}"
     return f"{prefix}{detail['msg'][0].lower()}{detail['msg'][1:]}{got}"
+
+
+def _holds_mapping(value: Any) -> bool:
+    """Whether settings lie in a value: a key that was pasted where its variable's name belongs must not be shown."""
+    if isinstance(value, list | tuple):
+        return any(_holds_mapping(part) for part in value)
+    return isinstance(value, dict)
 
 
 def _fields_at(location: list[str]) -> list[str]:

@@ -7,28 +7,24 @@ from pydantic import AfterValidator, Field, model_validator
 
 from trinity.config.values import Count, Name, NotNegative, Positive, Section, Share
 
-OWN_PARAMS = frozenset(
-    (
-        "model",
-        "messages",
-        "api_base",
-        "base_url",
-        "api_key",
-        "max_tokens",
-        "temperature",
-        "top_p",
-        "n",
-        "stream",
-        "headers",
-        "extra_headers",
-        "default_headers",
-    )
-)
+_DECODED = "set by episode, or by `decoding` of the agent"
+_KEYED = "the key is named by `key_env` of the agent"
+_NOT_SET = "set by trinity alone"
+OWN_PARAMS = {
+    "model": "set by `model` of the agent", "messages": _NOT_SET, "n": _NOT_SET, "stream": _NOT_SET,
+    "api_base": "set by `api_base` of the agent", "base_url": "set by `api_base` of the agent",
+    "max_tokens": _DECODED, "temperature": _DECODED, "top_p": _DECODED,
+    "api_key": _KEYED, "headers": _KEYED, "extra_headers": _KEYED, "default_headers": _KEYED,
+}  # fmt: skip
+"""What may not stand among an agent's params, and where it is set."""
 
 
 def _name_of_a_variable(value: str) -> str:
     if not re.fullmatch(r"[A-Z][A-Z0-9_]*_(KEY|TOKEN|SECRET)", value):
-        raise ValueError("must be the NAME of an environment variable ending in _KEY, _TOKEN or _SECRET, not a key")
+        raise ValueError(
+            "must be the NAME of an environment variable (capitals, digits, _) that ends in _KEY, _TOKEN or "
+            "_SECRET, not the key itself"
+        )
     return value
 
 
@@ -152,9 +148,7 @@ class Pool(Section):
             raise ValueError(f"concurrency: no agent {', '.join(unknown)}; agents: {', '.join(names)}")
         if self.kind == "litellm":
             for agent in self.agents:
-                taken = sorted(set(agent.params) & OWN_PARAMS)
+                taken = [f"{name}: {OWN_PARAMS[name]}" for name in sorted(set(agent.params) & set(OWN_PARAMS))]
                 if taken:
-                    raise ValueError(
-                        f"agents: {agent.name}: params: {', '.join(taken)}: set elsewhere, see docs/pool.md"
-                    )
+                    raise ValueError(f"agents: {agent.name}: params: {'; '.join(taken)}: take it out")
         return self

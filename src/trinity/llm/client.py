@@ -10,6 +10,7 @@ from typing import Any
 from trinity.config.pool import Agent
 from trinity.llm.call import Call, FinishReason, Reply
 from trinity.llm.failures import Limits, Malformed, NoKey, ServerFailed, failure_of, is_filtered
+from trinity.llm.keys import key_line
 
 NO_KEY = "none"
 """Sent to a server of one's own, so that no provider's key ever reaches it."""
@@ -90,13 +91,13 @@ class Client:
         if agent.key_env is not None:
             key = os.environ.get(agent.key_env)
             if not key:
-                raise NoKey(f"agent {agent.name}: no key: export {agent.key_env}=... in the shell that runs this")
+                raise NoKey(f"agent {agent.name}: {key_line(agent.key_env)}")
         elif agent.api_base is not None:
             key = NO_KEY
         else:
             missing = missing_keys(agent)
             if missing:
-                raise NoKey(f"agent {agent.name}: no key: export {missing[0]}=... in the shell that runs this")
+                raise NoKey(f"agent {agent.name}: {key_line(missing[0])}")
             return {}
         return {"api_key": key} | ({"api_base": agent.api_base} if agent.api_base else {})
 
@@ -126,15 +127,13 @@ class Client:
 
         The override of params.yaml goes before what the provider says, and that before litellm's table.
         """
-        if self.agent.price is not None:
-            return (prompt_tokens * self.agent.price.input + completion_tokens * self.agent.price.output) / 1e6
         said = getattr(getattr(response, "usage", None), "cost", None)
-        if isinstance(said, int | float) and 0 <= said < math.inf:
+        if self.agent.price is None and isinstance(said, int | float) and 0 <= said < math.inf:
             return float(said)
         return table_price(self.agent, prompt_tokens, completion_tokens)
 
 
-async def sessions() -> AsyncGenerator[None]:
+async def closing_connections() -> AsyncGenerator[None]:
     """Open while a loop uses litellm: closes the connections that litellm keeps for reuse.
 
     asyncio closes asynchronous generators that were begun in a loop when it shuts down (`asyncio.run`,

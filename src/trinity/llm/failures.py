@@ -14,12 +14,15 @@ from typing import Any
 
 from trinity.config.pool import Agent, Pool
 from trinity.errors import PoolError
+from trinity.llm.keys import key_of
 
 SHOWN_CHARS = 160
 """How much of a provider's own words is kept."""
 _CONTEXT = re.compile(r"context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens", re.I)
 _POLICY = re.compile(r"content[_ ](policy|filter)|content management policy|safety system", re.I)
 _FLAGGED = re.compile(r"\bflagged\b", re.I)
+_OBJECT = re.compile(r"\s?(\w+:)?<[^<>]* object at 0x[0-9a-f]+>")
+"""What aiohttp says of its own inside, such as `ssl:<ssl.SSLContext object at 0x7f00>`."""
 
 
 class CallFailed(PoolError):
@@ -76,8 +79,14 @@ class TimedOut(Transient):
     kind = "time-out"
 
 
+class NoConnection(Transient):
+    """Nothing answers at the address."""
+
+    kind = "no connection"
+
+
 class ServerFailed(Transient):
-    """The provider's side failed or could not be reached."""
+    """The provider's side failed, or broke off."""
 
     kind = "server failure"
 
@@ -125,8 +134,12 @@ def failure_of(error: Exception, agent: Agent, limits: Limits) -> CallFailed:
     causes = list(_causes(error))
     if any(isinstance(cause, httpx.TimeoutException | TimeoutError) for cause in causes):
         return TimedOut(f"no answer within {limits.connect:g} s to connect or {limits.read:g} s of silence")
+    if any(isinstance(cause, httpx.ConnectError | ConnectionRefusedError) for cause in causes):
+        if agent.api_base:
+            return NoConnection(f"no connection to {agent.api_base}: is the server running?{said}")
+        return NoConnection(f"no connection to the provider of {agent.model}: is this machine connected?{said}")
     if any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in causes):
-        return ServerFailed(f"cannot be reached, or broke off{said}")
+        return ServerFailed(f"the connection broke off{said}")
     if not isinstance(error, openai.OpenAIError):  # litellm's are subclasses of it
         return CallFailed(f"agent {name}: litellm failed with {type(error).__name__}{said}")
     if status is None:
@@ -144,25 +157,42 @@ def _refusal(error: Exception, agent: Agent, status: int, said: str) -> CallFail
     import litellm
 
     name, text = agent.name, str(error)
+    at = f" at {agent.api_base}" if agent.api_base else ""
     if "LLM Provider NOT provided" in text:
         return UnknownModel(
             f"agent {name}: {agent.model!r} names no provider: write PROVIDER/MODEL as litellm does "
             f"(params.yaml: pool.agents: {name}: model)"
         )
     if status == 401:
-        return NoKey(f"agent {name}: the key is refused{said}")
+        return NoKey(f"agent {name}: the key is refused{at}{said}: {_key_advice(agent)}")
     if status == 402:
-        return NoKey(f"agent {name}: the key has no credit left{said}")
+        return NoKey(f"agent {name}: the key has no credit left{at}{said}: see the account at the provider")
     if status == 403:
-        return NoKey(f"agent {name}: the key may not use {agent.model}{said}")
+        return NoKey(
+            f"agent {name}: the key may not use {agent.model}{at}{said}: {_key_advice(agent)}, and the account"
+        )
     if status == 404:
-        return UnknownModel(f"agent {name}: no model {agent.model}{said}")
+        or_address = " or api_base" if agent.api_base else ""
+        return UnknownModel(
+            f"agent {name}: no model {agent.model}{at}{said}: correct pool.agents: {name}: model{or_address}"
+        )
     if isinstance(error, litellm.ContextWindowExceededError) or _CONTEXT.search(text):
         return ContextExceeded(
             f"agent {name}: the messages are longer than {agent.model} reads{said}: lower roles.max_output_chars or "
             "episode.max_turns, or leave such items out"
         )
-    return CallFailed(f"agent {name}: the request is refused{said}")
+    return CallFailed(
+        f"agent {name}: the request is refused{at}{said}: most often an entry of pool.agents: {name}: params"
+    )
+
+
+def _key_advice(agent: Agent) -> str:
+    name = key_of(agent)
+    if name is not None:
+        return f"see the value of {name}"
+    if agent.api_base is not None:
+        return f"name the variable that holds this server's key in pool.agents: {agent.name}: key_env"
+    return "see the value of the provider's key"
 
 
 def retry_after(error: Exception) -> float | None:
@@ -213,7 +243,7 @@ def _status(error: Exception) -> int | None:
 def _said(error: Exception, agent: Agent) -> str:
     """The provider's words in brackets, on one line."""
     text = str(getattr(error, "message", error)).rpartition("Exception - ")[2].partition("Traceback (most")[0]
-    text = " ".join(_message_of_page(text).split())
+    text = " ".join(_OBJECT.sub("", _message_of_page(text)).split())
     for key in _keys(agent):
         text = text.replace(key, "[key]")
     status = _status(error)

@@ -12,8 +12,9 @@ from trinity.config import Config
 from trinity.config.pool import Agent
 from trinity.errors import NotStored, PoolError
 from trinity.llm.call import Call, Reply
-from trinity.llm.client import Client, sessions, table_price
+from trinity.llm.client import Client, closing_connections, table_price
 from trinity.llm.failures import Limits
+from trinity.llm.keys import model_line
 from trinity.llm.retries import FIRST_WAIT, persistently
 from trinity.llm.store.database import Database, store_directory
 from trinity.llm.store.ledger import Budget, Claimed, Ledger, Purpose, Reused
@@ -90,9 +91,7 @@ class RemotePool:
         self._by_name: Mapping[str, Agent] = {agent.name: agent for agent in config.pool.agents}
         for agent in config.pool.agents:
             if not agent.model:
-                raise PoolError(
-                    f"params.yaml: pool.agents: {agent.name}: needs a model: PROVIDER/MODEL as litellm does"
-                )
+                raise PoolError(model_line(agent))
         self._database = Database(directory or store_directory())
         self._ledger = Ledger(self._database, Budget(self._pool.budget_usd, self._pool.budget_calls))
         if self._pool.responses != "live":
@@ -162,7 +161,7 @@ class RemotePool:
             if self._loop is not None and self._loop.in_flight:
                 raise RuntimeError("a pool serves one event loop at a time")
             self._loop = _Loop(loop, self._pool.concurrency)
-            await anext(self._loop.sessions)
+            await anext(self._loop.connections)
         return self._loop
 
     async def _ask_once(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose) -> Reply:
@@ -253,7 +252,7 @@ class _Loop:
         ended: Done when the next request under way has ended.
         turn: Held by the one request that waits for room in the budget for all that do.
         looked: When claims of dead processes were last looked for.
-        sessions: Closes litellm's connections when the loop does.
+        connections: Closes those that litellm keeps when the loop ends.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, concurrency: Mapping[str, int]) -> None:
@@ -263,7 +262,7 @@ class _Loop:
         self.ended: asyncio.Future[None] = loop.create_future()
         self.turn = asyncio.Lock()
         self.looked = time.monotonic()
-        self.sessions = sessions()
+        self.connections = closing_connections()
 
     def say_ended(self) -> None:
         """Wakes whoever waits for a request to end."""

@@ -45,8 +45,9 @@ async def persistently(
             return await attempt(call), number
         except Transient as failure:
             if number == tries:
+                failed = "1 attempt failed" if tries == 1 else f"{tries} attempts failed, the last with"
                 raise type(failure)(
-                    f"agent {agent}: {tries} attempts failed, the last with: {failure}: what was answered is stored; "
+                    f"agent {agent}: {failed}: {failure}: what was answered is stored; "
                     "run the same command again when the provider answers (pool.tries, pool.read_seconds)"
                 ) from None
             wait = wait_before(number + 1, call, failure.retry_after, first_wait)

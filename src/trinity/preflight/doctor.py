@@ -11,9 +11,10 @@ from trinity.config import Config
 from trinity.config.pool import Agent
 from trinity.errors import TrinityError
 from trinity.llm.client import table_price
+from trinity.llm.keys import key_of
 from trinity.llm.store.database import store_directory
 from trinity.preflight import missing, model_config, sandbox_level
-from trinity.preflight.pool import agent_lines, key_of
+from trinity.preflight.pool import agent_lines
 from trinity.smoke.pool_rung import ask_each
 
 NEEDED_GB = {"simulated": 1, "recorded": 1, "litellm": 5}
@@ -54,18 +55,22 @@ def examine(config: Config, *, ask: bool) -> Findings:
 
 
 def _agents(config: Config, ask: bool, found: Findings) -> None:
-    ready = []
+    ready, not_asked = [], []
     for agent in config.pool.agents:
-        lines = agent_lines(config, agent)
-        found.missing.extend(lines)
-        if not lines:
-            found.present.append(
-                f"agent {agent.name}: {agent.model}{_where(agent)}; {_key(config, agent)}; {_price(agent)}"
-            )
+        lines = agent_lines(config, agent, connect=ask)
+        found.missing.extend(lines.values())
+        if not lines.keys() & {"model", "provider"}:
+            key = "key not set" if "key" in lines else _key(config, agent)
+            found.present.append(f"agent {agent.name}: {agent.model}{_where(agent)}; {key}; {_price(agent)}")
+        if lines:
+            not_asked.append(f"answer of {agent.name}: not asked (no {', no '.join(lines)})")
+        else:
             ready.append(agent)
     if not ask:
         found.present.append("answers: not asked for (--offline)")
-    elif ready:
+        return
+    found.present.extend(not_asked)
+    if ready:
         _answers(config, ready, found)
 
 
@@ -86,7 +91,7 @@ def _answers(config: Config, ready: list[Agent], found: Findings) -> None:
         stored = {None: "not stored (live)", True: "stored and read back"}[answer.read_back]
         found.present.append(
             f"answer of {name}: {reply.completion_tokens} tokens ({most}), {reply.reasoning_tokens} of them "
-            f"reasoning{odd}; {'stored before, no call made' if answer.was_stored else f'asked now, {stored}'}"
+            f"reasoning{odd}; {'stored before, not asked again' if answer.was_stored else f'asked now, {stored}'}"
         )
 
 

@@ -29,7 +29,6 @@ SUFFIX = ".jsonl.gz"
 PART = ".part"
 BATCH = 1000
 """Entries a transaction: other processes wait for one batch, not for a pack."""
-MEND = "remove it and `dvc pull`, or copy it again"
 
 Value = TypeVar("Value")
 
@@ -190,6 +189,8 @@ def _take_in(database: Database, entry: Entry) -> Taken:
 
 
 def _check(path: Path) -> None:
+    if not path.name.endswith(SUFFIX):
+        raise StoreError(f"{path}: not a pack ({SUFFIX})")
     digest = sha256()
     with _errors(path), gzip.open(path, "rb") as source:
         while block := source.read(1 << 20):
@@ -199,7 +200,7 @@ def _check(path: Path) -> None:
 
 def _check_name(path: Path, digest: str) -> None:
     if path.name != f"{digest[:16]}{SUFFIX}":
-        raise StoreError(f"{path}: its content is not what its name says: {MEND}")
+        raise StoreError(f"{path}: its content is not what its name says: {_mend(path)}")
 
 
 @contextmanager
@@ -207,7 +208,14 @@ def _errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
-        raise StoreError(f"{path}: cannot be read ({error}): {MEND}") from None
+        raise StoreError(f"{path}: cannot be read ({error}): {_mend(path)}") from None
+
+
+def _mend(path: Path) -> str:
+    """What to do about a damaged pack: only one of the repository may be removed, as DVC has it still."""
+    if path.absolute().parent.parts[-2:] == PACKS.parts:
+        return "remove it and `dvc pull`, or copy it again"
+    return "copy it again from where it was made"
 
 
 def _line(entry: Entry) -> bytes:
@@ -228,7 +236,7 @@ def _entry(line: bytes, path: Path, number: int) -> Entry:
         if type(created) not in (int, float) or not math.isfinite(created) or not _typed(call):
             raise ValueError("not an entry")
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        raise StoreError(f"{path}: line {number}: no stored response: {MEND}") from None
+        raise StoreError(f"{path}: line {number}: no stored response: {_mend(path)}") from None
     return Entry(call, reply, float(created))
 
 
