@@ -240,7 +240,7 @@ def test_a_connection_that_does_not_come_about_has_a_limit_of_its_own() -> None:
         started = time.monotonic()
         with pytest.raises(failures.TimedOut, match=r"0\.2 s to connect"):
             asyncio.run(client.attempt(Call("openai/tiny", (Message("user", "?"),), {}, 0)))
-        assert time.monotonic() - started < 5.0
+        assert time.monotonic() - started < 20.0
         for one in waiting:
             one.close()
 

