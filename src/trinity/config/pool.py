@@ -147,7 +147,13 @@ class Pool(Section):
         if unknown:
             raise ValueError(f"concurrency: no agent {', '.join(unknown)}; agents: {', '.join(names)}")
         if self.kind == "litellm":
+            places: dict[str | None, str | None] = {}
             for agent in self.agents:
+                # The place is no part of a reply's key: these two would share replies.
+                if places.setdefault(agent.model, agent.api_base) != agent.api_base:
+                    raise ValueError(
+                        f"agents: {agent.name}: model {agent.model} stands at two addresses: name them apart"
+                    )
                 taken = [f"{name}: {OWN_PARAMS[name]}" for name in sorted(set(agent.params) & set(OWN_PARAMS))]
                 if taken:
                     raise ValueError(f"agents: {agent.name}: params: {'; '.join(taken)}: take it out")

@@ -20,7 +20,10 @@ FINISH_REASONS: Mapping[str, FinishReason] = {
 }  # fmt: skip
 """What litellm makes of providers' words; it reads a word that it does not know as the end of a whole reply. A model
 that wants to call a tool, though it was offered none, has said what it had to say."""
-BROKE_OFF = ("error", "network_error")
+BROKE_OFF = (
+    "error", "network_error", "abort", "aborted", "cancelled", "canceled", "timeout", "insufficient_system_resource",
+    "engine_overloaded",
+)  # fmt: skip
 """Providers' words for a reply that their side did not finish."""
 BYTES_PER_TOKEN = 4
 MOST_TOKENS = 10**9
@@ -83,7 +86,7 @@ class Client:
             raise failure_of(error, self.agent, self._limits) from None
         try:
             return self._reply(response, call)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
             raise Malformed(f"malformed reply ({error})") from None
 
     def _server(self) -> dict[str, Any]:
@@ -106,8 +109,9 @@ class Client:
             raise ValueError("it has no choices")
         choice = response.choices[0]
         fields = getattr(choice, "provider_specific_fields", None) or {}
-        if fields.get("native_finish_reason") in BROKE_OFF:
-            raise ServerFailed(f"the reply broke off with finish reason {fields['native_finish_reason']}")
+        native = str(fields.get("native_finish_reason")).lower()
+        if native in BROKE_OFF:
+            raise ServerFailed(f"the reply broke off with finish reason {native}")
         text = _clean(choice.message.content or "")
         counts = _counts(getattr(response, "usage", None))
         read, written, reasoning = counts or (_tokens(*(m.content for m in call.messages)), _tokens(text), 0)

@@ -19,8 +19,12 @@ from trinity.llm.keys import key_of
 SHOWN_CHARS = 160
 """How much of a provider's own words is kept."""
 _CONTEXT = re.compile(r"context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens", re.I)
-_POLICY = re.compile(r"content[_ ](policy|filter)|content management policy|safety system", re.I)
-_FLAGGED = re.compile(r"\bflagged\b", re.I)
+_POLICY = re.compile(
+    r"result of our safety system|content management policy|"
+    r"['\"]code['\"]: ?['\"](content_filter|content_policy_violation)",
+    re.I,
+)
+_FLAGGED = re.compile(r"requires moderation|\b(input|prompt) was flagged", re.I)
 _OBJECT = re.compile(r"\s?(\w+:)?<[^<>]* object at 0x[0-9a-f]+>")
 """What aiohttp says of its own inside, such as `ssl:<ssl.SSLContext object at 0x7f00>`."""
 
@@ -215,7 +219,7 @@ def _seconds(value: str) -> float | None:
         from datetime import UTC, datetime
 
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

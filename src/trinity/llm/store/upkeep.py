@@ -143,6 +143,8 @@ def take_out(database: Database | None, garbage: Garbage) -> None:
         path.unlink()
     if database and garbage.keys:
         database.delete(garbage.keys)
+        with database.transaction():  # what a pack still holds is there again when it can be asked again
+            database.connection.execute("DELETE FROM packs")
         with database.errors():
             database.connection.execute("VACUUM")
             database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
