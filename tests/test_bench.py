@@ -46,7 +46,7 @@ def test_episodes_at_latency(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 3 * rollout.ITEMS < measured["calls"] < measured["turns"] * measured["episodes"]
     assert measured["two_turns_calls"] < measured["one_by_one_calls"] == 2 * measured["episodes"]
     # Waiting can only be shortened by not waiting, and what litellm costs is not ours.
-    assert 1 <= measured["ratio_without_litellm"]
+    assert measured["ratio_without_litellm"] >= 1
     assert measured["ratio"] == pytest.approx(measured["wall_s"] / measured["bound_s"], abs=0.01)
     assert measured["policy_ms_per_episode"] < measured["cpu_ms_per_episode"] < measured["litellm_ms_per_episode"]
 

@@ -364,3 +364,10 @@ def test_a_key_among_the_params_is_refused_and_not_shown(params: dict[str, Any])
 def test_an_address_needs_its_scheme(address: str) -> None:
     (line,) = said(changed(("pool.agents.0.api_base", address)))
     assert "must begin with http:// or https://" in line
+
+
+def test_one_model_at_two_addresses_is_refused() -> None:
+    agents = [{"name": name, "model": "openai/m", "api_base": f"http://127.0.0.1:{port}/v1"} for name, port in
+              (("one", 8101), ("two", 8102))]  # fmt: skip
+    (line,) = said(changed(("pool.kind", "litellm"), ("pool.agents", agents)))
+    assert "two: model openai/m stands at two addresses" in line

@@ -323,3 +323,25 @@ def test_prices_come_from_params_then_the_provider_then_litellms_table(server: F
     assert attempt(server, lambda asked: answer(asked, usage=usage), MODELS[1]).usd is None
     endless = {**said, "cost": float("inf")}
     assert attempt(server, lambda asked: answer(asked, usage=endless), MODELS[1]).usd is None
+
+
+@pytest.mark.parametrize(
+    "status, body",
+    [
+        (403, {"error": {"message": "Your account has been flagged for a policy review"}}),
+        (400, {"error": {"message": "Unknown parameter: 'content_filter'"}}),
+        (400, {"error": {"message": "input_value='Which safety system of a reactor is passive?'"}}),
+    ],
+)
+def test_a_refusal_that_is_not_of_the_prompt_is_no_reply(status: int, body: dict[str, object]) -> None:
+    import httpx
+    import litellm
+
+    response = httpx.Response(status, json=body, request=httpx.Request("POST", "http://provider.invalid"))
+    error = litellm.APIError(status, str(body["error"]), "openai", "tiny")
+    error.__cause__ = httpx.HTTPStatusError("refused", request=response.request, response=response)
+    assert not failures.is_filtered(error)
+
+
+def test_a_date_beyond_the_calendar_asks_for_no_wait() -> None:
+    assert failures._seconds("Wed, 21 Oct 99999999999999999999 07:28:00 GMT") is None
