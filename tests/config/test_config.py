@@ -371,3 +371,16 @@ def test_one_model_at_two_addresses_is_refused() -> None:
               (("one", 8101), ("two", 8102))]  # fmt: skip
     (line,) = said(changed(("pool.kind", "litellm"), ("pool.agents", agents)))
     assert "two: model openai/m stands at two addresses" in line
+
+
+@pytest.mark.parametrize("value", ["{seed: .nan}", "{stop: [.inf]}", "{day: 2026-11-30}", "{bias: {7: 1}}"])
+def test_params_of_an_agent_are_what_json_can_say(value: str) -> None:
+    text = TEXT.replace("    - name: atlas\n", f"    - {{name: atlas, params: {value}}}\n")
+    (line,) = said(text)
+    assert line.startswith("params.yaml: pool.agents.0.params: must be what JSON can say")
+
+
+def test_minus_zero_is_zero() -> None:
+    from trinity.config.values import _number
+
+    assert str(_number(-0.0)) == "0.0"

@@ -83,6 +83,9 @@ FAILURES: dict[str, tuple[Choice, type[failures.CallFailed], str]] = {
         "upstream broke",
     ),
     "broke off": (broke_off, failures.ServerFailed, "finish reason error"),
+    "a finish reason that nobody knows": (
+        lambda asked: answer(asked, content="all", finish_reason="load_shed"), failures.Malformed, "'load_shed'",
+    ),
     "redirect into nowhere": (
         lambda asked: Reaction(b"", 307, {"Location": "http://127.0.0.1:1/"}),
         failures.NoConnection,
@@ -139,8 +142,26 @@ REPLIES: dict[str, tuple[Choice, Reply]] = {
     "a tool that nobody offered": (
         lambda asked: answer(asked, content=None, finish_reason="tool_calls"), Reply("", "stop", 11, 7),
     ),
-    "a finish reason that nobody knows": (
-        lambda asked: answer(asked, content="all", finish_reason="weird"), Reply("all", "stop", 11, 7),
+    "whole, in another's word": (
+        lambda asked: answer(asked, content="all", finish_reason="eos_token"), Reply("all", "stop", 11, 7),
+    ),
+    "cut, in another's word": (
+        lambda asked: answer(asked, content="half", finish_reason="model_length"), Reply("half", "length", 11, 7),
+    ),
+    "filtered, in another's word": (
+        lambda asked: answer(asked, content="", finish_reason="SAFETY"), Reply("", "content_filter", 11, 7),
+    ),
+    "a thought that the template began": (
+        lambda asked: answer(asked, content="2 and 2\n</think>\n\n4"), Reply("4", "stop", 11, 7),
+    ),
+    "a thought that the cap ended": (
+        lambda asked: answer(asked, content="<think>2 and", finish_reason="length"), Reply("", "length", 11, 7),
+    ),
+    "a whole thought": (
+        lambda asked: answer(asked, content="<think>2 and 2</think>4"), Reply("4", "stop", 11, 7),
+    ),
+    "words about thoughts": (
+        lambda asked: answer(asked, content="use <think>...</think>"), Reply("use <think>...</think>", "stop", 11, 7),
     ),
     "usage null": (lambda asked: answer(asked, content="x" * 40, usage=None), Reply("x" * 40, "stop", 1, 10)),
     "usage of nothing": (
@@ -270,7 +291,7 @@ def test_a_server_that_is_not_there_is_said() -> None:
 def test_a_refusal_says_where_and_what_to_do(
     server: FaultyServer, monkeypatch: pytest.MonkeyPatch, model: str, status: int, advice: str
 ) -> None:
-    monkeypatch.setenv("MY_OWN_KEY", "a value of no meaning")
+    monkeypatch.setenv("MY_OWN_KEY", "a-value-of-no-meaning")
     with pytest.raises(failures.CallFailed) as raised:
         attempt(server, refusal(status, "bad thing"), model, key_env="MY_OWN_KEY")
     said = str(raised.value)
@@ -314,6 +335,18 @@ def test_a_key_that_is_not_set_is_named_before_anything_is_sent(
     assert server.requests == before
 
 
+@pytest.mark.parametrize("key", ["abc\r\nX-More: 1", "abc ", "ключ", "abc\x7f"])
+def test_a_key_that_no_header_can_hold_is_named_before_anything_is_sent(
+    server: FaultyServer, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    before = server.requests
+    monkeypatch.setenv("MY_OWN_KEY", key)
+    with pytest.raises(failures.NoKey, match="agent alpha: key MY_OWN_KEY holds a blank") as raised:
+        attempt(server, answer, key_env="MY_OWN_KEY")
+    assert key not in str(raised.value)
+    assert server.requests == before
+
+
 def test_prices_come_from_params_then_the_provider_then_litellms_table(server: FaultyServer) -> None:
     said = {"prompt_tokens": 1000, "completion_tokens": 100, "cost": 0.5}
     usage = {"prompt_tokens": 1000, "completion_tokens": 100}
@@ -321,8 +354,10 @@ def test_prices_come_from_params_then_the_provider_then_litellms_table(server: F
     assert attempt(server, lambda asked: answer(asked, usage=said), MODELS[1], price=price).usd == 0.003
     assert attempt(server, lambda asked: answer(asked, usage=said), MODELS[1]).usd == 0.5
     assert attempt(server, lambda asked: answer(asked, usage=usage), MODELS[1]).usd is None
-    endless = {**said, "cost": float("inf")}
-    assert attempt(server, lambda asked: answer(asked, usage=endless), MODELS[1]).usd is None
+    absurd: tuple[object, ...] = (float("inf"), 1e308, 1e7, -1.0, True, "much")
+    for cost in absurd:
+        wrong = {**usage, "cost": cost}
+        assert attempt(server, lambda asked, wrong=wrong: answer(asked, usage=wrong), MODELS[1]).usd is None  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -166,11 +166,17 @@ def test_a_file_of_the_users_own_is_not_advised_to_be_removed(tmp_path: Path) ->
     [
         {"created": float("nan")},
         {"created": 10**400},
+        {"created": -1.0},
+        {"created": True},
         {"created": "1"},
         {"call": {"model": ["m"], "messages": [], "params": {}, "sample": 0}},
         {"call": {"model": "m", "messages": [{"role": "user", "content": 3}], "params": {}, "sample": 0}},
         {"call": {"model": "m", "messages": [], "params": [], "sample": 0}},
+        {"call": {"model": "m", "messages": [], "params": {"top_k": float("nan")}, "sample": 0}},
+        {"call": {"model": "m", "messages": [], "params": {}, "sample": 10**30}},
         {"reply": {"text": "2"}},
+        {"reply": {"text": "2", "finish_reason": "stop", "prompt_tokens": 10**30, "completion_tokens": 1}},
+        {"reply": {"text": "2", "finish_reason": "stop", "prompt_tokens": 1, "completion_tokens": 1, "usd": 1e308}},
         {"reply": None},
     ],
 )

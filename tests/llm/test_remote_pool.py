@@ -17,8 +17,10 @@ from remote_pools import FIRST_WAIT, answers, ask, ask_together, figure, pool_co
 
 from trinity.config import Config
 from trinity.errors import NotStored, PoolError
-from trinity.llm.failures import NoKey, ServerFailed, UnknownModel
-from trinity.llm.remote import RemotePool
+from trinity.llm.call import Reply
+from trinity.llm.failures import GivenUp, NoKey, ServerFailed, UnknownModel
+from trinity.llm.remote import RemotePool, call_of
+from trinity.llm.store.database import Database, Entry
 from trinity.rng import uniform
 
 Configure = Callable[..., Config]
@@ -147,6 +149,54 @@ def test_a_failure_that_persists_stops_with_one_line_and_keeps_what_was_answered
         server.asked.clear()
         answers(ask(config, tmp_path, requests))
         assert dict(server.asked) == {"question 3": 1}
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_failure_for_good_ends_the_waits_of_others_but_not_their_attempts(
+    configure: Configure, tmp_path: Path, together: bool
+) -> None:
+    def choose(asked: Asked) -> Reaction:
+        match asked.text:
+            case "waits":
+                return first(1, refusal(429, Retry_After="2"))(asked)
+            case "is under way":
+                return replace(answer(asked), delay=0.5)
+            case _:
+                return replace(refusal(401)(asked), delay=0.2)
+
+    with FaultyServer(choose) as server:
+        pool = RemotePool(pool_config(configure, server.url), "test", tmp_path, together=together)
+        requests = [request(text) for text in ("waits", "is under way", "fails")]
+        waited, under_way, failed = asyncio.run(ask_together(pool, requests))
+        pool.close()
+    assert isinstance(failed, NoKey)
+    answers([under_way])
+    assert isinstance(waited, GivenUp) == together
+    assert set(stored(tmp_path)) == {"is under way"} | (set() if together else {"waits"})
+    assert figure(tmp_path, "SELECT count(*) FROM claims") == 0
+
+
+def test_a_reply_that_is_imported_while_its_call_is_in_flight_is_the_one_that_is_used(
+    configure: Configure, tmp_path: Path
+) -> None:
+    async def import_in_the_middle(pool: RemotePool, server: FaultyServer, entry: Entry) -> list[str]:
+        asking = [asyncio.create_task(pool.generate(request("one"))) for _ in range(2)]
+        while not server.requests:
+            await asyncio.sleep(0.01)
+        database = Database(tmp_path)
+        with database.transaction():
+            database.insert(entry)
+        database.close()
+        return [reply.text for reply in await asyncio.gather(*asking)]
+
+    with FaultyServer(lambda asked: replace(answer(asked), delay=0.3)) as server:
+        config = pool_config(configure, server.url)
+        call = call_of(config.pool.agents[0], request("one"))
+        pool = RemotePool(config, "test", tmp_path)
+        texts = asyncio.run(import_in_the_middle(pool, server, Entry(call, Reply("earlier", "stop", 1, 1), 1.0)))
+        pool.close()
+    assert texts == ["earlier", "earlier"]
+    assert stored(tmp_path) == {"one": "earlier"}
 
 
 @pytest.mark.parametrize(

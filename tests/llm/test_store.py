@@ -98,6 +98,8 @@ def test_whatever_affects_a_reply_is_part_of_the_key() -> None:
         b'{"model": 3, "messages": [], "params": {}, "sample": 0}',
         b'{"model": "m", "messages": [], "params": [], "sample": 0}',
         b'{"model": "m", "messages": [], "params": {}, "sample": "0"}',
+        b'{"model": "m", "messages": [], "params": {}, "sample": -1}',
+        b'{"model": "m", "messages": [], "params": {}, "sample": 9223372036854775808}',
     ],
 )  # fmt: skip
 def test_what_is_no_call_is_refused(text: bytes) -> None:
@@ -109,7 +111,8 @@ def test_what_is_no_call_is_refused(text: bytes) -> None:
     "change",
     [
         {"text": None}, {"finish_reason": "error"}, {"prompt_tokens": -1}, {"completion_tokens": 1.5}, {"usd": "1"},
-        {"usd": float("nan")}, {"usd": -1.0}, {"model": None},
+        {"usd": -1.0}, {"usd": 1e308}, {"usd": True}, {"model": None}, {"prompt_tokens": 2**63}, {"estimated": 1},
+        {"reasoning_tokens": 10**9 + 1}, {"completion_tokens": True},
     ],
 )  # fmt: skip
 def test_what_is_no_reply_is_refused(change: dict[str, object]) -> None:

@@ -1,5 +1,6 @@
 """Section `pool` of params.yaml: the agents, how real ones are called, what may be spent, and the simulated ones."""
 
+import json
 import re
 from typing import Annotated, Any, Literal
 
@@ -31,6 +32,16 @@ def _name_of_a_variable(value: str) -> str:
 def _address(value: str) -> str:
     if not re.match(r"https?://[^/\s]", value):
         raise ValueError("must begin with http:// or https://, such as http://127.0.0.1:8101/v1")
+    return value
+
+
+def _json(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        same = json.loads(json.dumps(value, allow_nan=False)) == value
+    except (TypeError, ValueError):
+        same = False
+    if not same:
+        raise ValueError("must be what JSON can say: text, numbers, true, false, null, lists and mappings by text")
     return value
 
 
@@ -66,7 +77,7 @@ class Agent(Section):
     api_base: Annotated[str, AfterValidator(_address)] | None = None
     key_env: Annotated[str, AfterValidator(_name_of_a_variable)] | None = None
     decoding: AgentDecoding | None = None
-    params: dict[str, Any] = Field(default_factory=dict)
+    params: Annotated[dict[str, Any], AfterValidator(_json)] = Field(default_factory=dict)
     price: Price | None = None
 
 

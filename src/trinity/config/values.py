@@ -15,7 +15,7 @@ def _number(value: object) -> float:
         raise ValueError("must be a number") from None
     if number != number or number in (float("inf"), float("-inf")):
         raise ValueError("must be a finite number")
-    return number
+    return number + 0.0  # -0.0 is 0.0, so that both are kept under one key
 
 
 def _positive(value: object) -> float:

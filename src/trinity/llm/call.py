@@ -1,7 +1,6 @@
 """A call to a real model and its reply, as they are sent, stored and counted."""
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +10,8 @@ from typing import Any, Literal
 from trinity.types import Message
 
 FinishReason = Literal["stop", "length", "content_filter"]
+MOST_TOKENS, MOST_USD, MOST_SAMPLES = 10**9, 1e6, 2**63 - 1
+"""Beyond, a count or a price of one call is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class Call:
             "params": dict(self.params),
             "sample": self.sample,
         }
-        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
     @cached_property
     def key(self) -> bytes:
@@ -62,7 +63,7 @@ class Call:
         texts = [value["model"], *(text for message in messages for text in (message.role, message.content))]
         if not all(isinstance(text, str) for text in texts) or not isinstance(value["params"], dict):
             raise ValueError("not a call")
-        if type(value["sample"]) is not int:
+        if type(value["sample"]) is not int or not 0 <= value["sample"] <= MOST_SAMPLES:
             raise ValueError("not a call")
         return cls(value["model"], messages, value["params"], value["sample"])
 
@@ -102,7 +103,7 @@ class Reply:
         """The reply as JSON."""
         fields = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "reasoning_tokens", "usd", "model")
         value = {name: getattr(self, name) for name in (*fields, "estimated")}
-        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
     @classmethod
     def parse(cls, canonical: bytes) -> "Reply":
@@ -121,8 +122,10 @@ class Reply:
             not isinstance(reply.text, str)
             or not isinstance(reply.model, str)
             or reply.finish_reason not in ("stop", "length", "content_filter")
-            or any(type(count) is not int or count < 0 for count in whole)
-            or not (reply.usd is None or (isinstance(reply.usd, int | float) and 0 <= reply.usd < math.inf))
+            or any(type(count) is not int or not 0 <= count <= MOST_TOKENS for count in whole)
+            or type(reply.estimated) is not bool
+            or type(reply.usd) not in (int, float, type(None))
+            or not 0 <= (reply.usd or 0) <= MOST_USD
         ):
             raise ValueError("not a reply")
         return reply

@@ -1,33 +1,19 @@
 """One attempt at one call through litellm: a reply, or a typed failure that says whether another attempt can help."""
 
 import logging
-import math
 import os
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from trinity.config.pool import Agent
-from trinity.llm.call import Call, FinishReason, Reply
-from trinity.llm.failures import Limits, Malformed, NoKey, ServerFailed, failure_of, is_filtered
-from trinity.llm.keys import key_line
+from trinity.llm.call import Call, Reply
+from trinity.llm.failures import Limits, Malformed, NoKey, failure_of, is_filtered
+from trinity.llm.keys import key_of, key_problem
+from trinity.llm.replies import clean, read_reply, said_price
 
 NO_KEY = "none"
 """Sent to a server of one's own, so that no provider's key ever reaches it."""
-FINISH_REASONS: Mapping[str, FinishReason] = {
-    "stop": "stop", "tool_calls": "stop", "function_call": "stop", "length": "length",
-    "content_filter": "content_filter",
-}  # fmt: skip
-"""What litellm makes of providers' words; it reads a word that it does not know as the end of a whole reply. A model
-that wants to call a tool, though it was offered none, has said what it had to say."""
-BROKE_OFF = (
-    "error", "network_error", "abort", "aborted", "cancelled", "canceled", "timeout", "insufficient_system_resource",
-    "engine_overloaded",
-)  # fmt: skip
-"""Providers' words for a reply that their side did not finish."""
-BYTES_PER_TOKEN = 4
-MOST_TOKENS = 10**9
-"""A usage beyond is no usage."""
 FILTERED_PROMPT = Reply("", "content_filter", 0, 0, usd=0.0)
 """The reply to a prompt that the provider's filter refuses: it would be refused for ever, and costs nothing."""
 
@@ -73,7 +59,7 @@ class Client:
         try:
             response = await self._litellm.acompletion(
                 model=call.model,
-                messages=[{"role": message.role, "content": _clean(message.content)} for message in call.messages],
+                messages=[{"role": message.role, "content": clean(message.content)} for message in call.messages],
                 timeout=self._timeout,
                 num_retries=0,
                 max_retries=0,
@@ -85,56 +71,30 @@ class Client:
                 return FILTERED_PROMPT
             raise failure_of(error, self.agent, self._limits) from None
         try:
-            return self._reply(response, call)
+            return read_reply(response, call, self.price)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
             raise Malformed(f"malformed reply ({error})") from None
 
     def _server(self) -> dict[str, Any]:
         agent = self.agent
+        name = key_of(agent) or next(iter(missing_keys(agent)), None)
+        if name is not None and (problem := key_problem(name)) is not None:
+            raise NoKey(f"agent {agent.name}: {problem}")
         if agent.key_env is not None:
-            key = os.environ.get(agent.key_env)
-            if not key:
-                raise NoKey(f"agent {agent.name}: {key_line(agent.key_env)}")
+            key = os.environ[agent.key_env]
         elif agent.api_base is not None:
             key = NO_KEY
         else:
-            missing = missing_keys(agent)
-            if missing:
-                raise NoKey(f"agent {agent.name}: {key_line(missing[0])}")
             return {}
         return {"api_key": key} | ({"api_base": agent.api_base} if agent.api_base else {})
-
-    def _reply(self, response: Any, call: Call) -> Reply:
-        if not response.choices:
-            raise ValueError("it has no choices")
-        choice = response.choices[0]
-        fields = getattr(choice, "provider_specific_fields", None) or {}
-        native = str(fields.get("native_finish_reason")).lower()
-        if native in BROKE_OFF:
-            raise ServerFailed(f"the reply broke off with finish reason {native}")
-        text = _clean(choice.message.content or "")
-        counts = _counts(getattr(response, "usage", None))
-        read, written, reasoning = counts or (_tokens(*(m.content for m in call.messages)), _tokens(text), 0)
-        return Reply(
-            text=text,
-            finish_reason=FINISH_REASONS[choice.finish_reason],
-            prompt_tokens=read,
-            completion_tokens=written,
-            reasoning_tokens=reasoning,
-            usd=self.price(read, written, response),
-            model=_clean(str(response.model or "")),
-            estimated=counts is None,
-        )
 
     def price(self, prompt_tokens: int, completion_tokens: int, response: Any = None) -> float | None:
         """US dollars of a reply; None where nobody says.
 
         The override of params.yaml goes before what the provider says, and that before litellm's table.
         """
-        said = getattr(getattr(response, "usage", None), "cost", None)
-        if self.agent.price is None and isinstance(said, int | float) and 0 <= said < math.inf:
-            return float(said)
-        return table_price(self.agent, prompt_tokens, completion_tokens)
+        said = None if self.agent.price is not None else said_price(response)
+        return table_price(self.agent, prompt_tokens, completion_tokens) if said is None else said
 
 
 async def closing_connections() -> AsyncGenerator[None]:
@@ -185,25 +145,3 @@ def known_provider(agent: Agent) -> str | None:
         return str(litellm.get_llm_provider(agent.model)[1])
     except litellm.BadRequestError:
         return None
-
-
-def _counts(usage: Any) -> tuple[int, int, int] | None:
-    read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    if read is None or written is None or read + written == 0:
-        return None
-    return read, written, _count(getattr(usage, "completion_tokens_details", None), "reasoning_tokens") or 0
-
-
-def _count(usage: Any, name: str) -> int | None:
-    value = getattr(usage, name, None)
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
-
-
-def _tokens(*texts: str) -> int:
-    """An estimate, where the provider does not say."""
-    return sum(len(_clean(text).encode()) for text in texts) // BYTES_PER_TOKEN
-
-
-def _clean(text: str) -> str:
-    """Text that can be sent and stored as UTF-8."""
-    return text.encode("utf-8", "replace").decode()

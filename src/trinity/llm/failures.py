@@ -57,6 +57,12 @@ class ContextExceeded(CallFailed):
     kind = "context exceeded"
 
 
+class GivenUp(CallFailed):
+    """Not tried again, as another call failed for good."""
+
+    kind = "given up"
+
+
 class Transient(CallFailed):
     """An attempt got no reply; another may.
 

@@ -13,7 +13,7 @@ from trinity.config.pool import Agent
 from trinity.errors import NotStored, PoolError
 from trinity.llm.call import Call, Reply
 from trinity.llm.client import Client, closing_connections, table_price
-from trinity.llm.failures import Limits
+from trinity.llm.failures import GivenUp, Limits
 from trinity.llm.keys import model_line
 from trinity.llm.retries import FIRST_WAIT, persistently
 from trinity.llm.store.database import Database, store_directory
@@ -71,6 +71,7 @@ class RemotePool:
         directory: Of the store; by default that of the repository.
         client: Makes what an agent is called with.
         first_wait: Seconds before the second attempt of a call; see `trinity.llm.retries`.
+        together: Whether a call that fails for good ends the waits of those that would be tried again.
 
     Raises:
         PoolError: an agent has no model.
@@ -83,8 +84,10 @@ class RemotePool:
         directory: Path | None = None,
         client: Callable[[Agent, Limits], Client] = Client,
         first_wait: float = FIRST_WAIT,
+        together: bool = True,
     ) -> None:
         self._pool = config.pool
+        self._together = together
         self._make_client = client
         self._stage = stage
         self._first_wait = first_wait
@@ -181,25 +184,32 @@ class RemotePool:
                 future.cancel()
 
     async def _ask(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
-        client = self._client(agent)
-        async with here.limits.get(agent.name, contextlib.nullcontext()):
-            stored = await self._claim(here, agent, call, claim)
-            if stored is not None:
-                self._count_reuse(purpose, stored)
-                return stored
-            started = time.monotonic()
-            try:
-                reply, tries = await persistently(client.attempt, call, agent.name, self._pool.tries, self._first_wait)
-                self._ledger.settle(
-                    claim, call, reply, purpose, time.monotonic() - started, tries,
-                    keep=self._pool.responses == "record",
-                )  # fmt: skip
-                return reply
-            except BaseException:
-                self._ledger.release(claim)
-                raise
-            finally:
-                here.say_ended()
+        try:
+            async with here.limits.get(agent.name, contextlib.nullcontext()):
+                stored = await self._claim(here, agent, call, claim)
+                if stored is not None:
+                    self._count_reuse(purpose, stored)
+                    return stored
+                return await self._make(here, agent, call, purpose, claim)
+        except Exception:
+            if self._together:
+                here.say_failed()
+            raise
+
+    async def _make(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
+        """Makes a call that is claimed, and settles it."""
+        client, tries, keep = self._client(agent), self._pool.tries, self._pool.responses == "record"
+        started = time.monotonic()
+        try:
+            reply, tried = await persistently(client.attempt, call, agent.name, tries, self._first_wait, here.sleep)
+            self._ledger.settle(claim, call, reply, purpose, time.monotonic() - started, tried, keep=keep)
+        except BaseException:
+            self._ledger.release(claim)
+            raise
+        finally:
+            here.say_ended()
+        # An earlier reply may have been imported meanwhile: it stays, and a replay will use it.
+        return (self._database.get(claim) if keep else None) or reply
 
     async def _claim(self, here: "_Loop", agent: Agent, call: Call, claim: bytes) -> Reply | None:
         """Waits until the call may be made; the reply if another process made it in the meantime."""
@@ -250,6 +260,7 @@ class _Loop:
         limits: By agent, of the requests under way.
         in_flight: By the key of their calls, replies that are awaited.
         ended: Done when the next request under way has ended.
+        failed: Done when the next request fails for good.
         turn: Held by the one request that waits for room in the budget for all that do.
         looked: When claims of dead processes were last looked for.
         connections: Closes those that litellm keeps when the loop ends.
@@ -260,6 +271,7 @@ class _Loop:
         self.limits = {agent: asyncio.Semaphore(most) for agent, most in concurrency.items()}
         self.in_flight: dict[bytes, asyncio.Future[Reply]] = {}
         self.ended: asyncio.Future[None] = loop.create_future()
+        self.failed: asyncio.Future[None] = loop.create_future()
         self.turn = asyncio.Lock()
         self.looked = time.monotonic()
         self.connections = closing_connections()
@@ -268,6 +280,21 @@ class _Loop:
         """Wakes whoever waits for a request to end."""
         self.ended.set_result(None)
         self.ended = self.loop.create_future()
+
+    def say_failed(self) -> None:
+        """Ends the waits of whoever would try again."""
+        self.failed.set_result(None)
+        self.failed = self.loop.create_future()
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits, unless a request fails for good meanwhile.
+
+        Raises:
+            GivenUp: one did.
+        """
+        done, _ = await asyncio.wait([self.failed], timeout=seconds)
+        if done:
+            raise GivenUp("not tried again, as another call failed")
 
 
 def _response(reply: Reply) -> Response:

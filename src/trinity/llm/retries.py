@@ -23,7 +23,12 @@ def wait_before(attempt: int, call: Call, asked: float | None, first_wait: float
 
 
 async def persistently(
-    attempt: Attempt, call: Call, agent: str, tries: int, first_wait: float = FIRST_WAIT
+    attempt: Attempt,
+    call: Call,
+    agent: str,
+    tries: int,
+    first_wait: float = FIRST_WAIT,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> tuple[Reply, int]:
     """Attempts a call until a reply comes; says on stderr when it tries again.
 
@@ -33,6 +38,7 @@ async def persistently(
         agent: For what is said.
         tries: Attempts at the most.
         first_wait: Seconds before the second attempt, on average; every next wait is twice as long.
+        sleep: Waits so many seconds; may raise to give up.
 
     Returns:
         The reply and the number of attempts.
@@ -52,5 +58,5 @@ async def persistently(
                 ) from None
             wait = wait_before(number + 1, call, failure.retry_after, first_wait)
             print(f"{agent}, try {number + 1} of {tries}, {failure.kind}, next in {wait:.0f} s", file=sys.stderr)
-            await asyncio.sleep(wait)
+            await sleep(wait)
     raise CallFailed(f"agent {agent}: pool.tries must be at least 1")

@@ -1,6 +1,5 @@
 """What the agents of a litellm pool need before they can be asked."""
 
-import os
 import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -8,7 +7,7 @@ from urllib.parse import urlsplit
 from trinity.config import Config
 from trinity.config.pool import Agent
 from trinity.llm.client import known_provider, missing_keys, table_price
-from trinity.llm.keys import key_line, key_of, model_line
+from trinity.llm.keys import key_of, key_problem, model_line
 
 CONNECT_SECONDS = 2.0
 
@@ -22,8 +21,8 @@ def pool_lines(config: Config) -> Iterator[str]:
         if not agent.model:
             yield model_line(agent)
     if pool.responses != "replay":
-        names = [name for agent in pool.agents for name in [key_of(agent)] if name and not os.environ.get(name)]
-        yield from map(key_line, sorted(set(names)))
+        names = {name for agent in pool.agents for name in [key_of(agent)] if name}
+        yield from (problem for name in sorted(names) for problem in [key_problem(name)] if problem)
         yield from (_price_line(agent) for agent in pool.agents if agent.model and _lacks_price(config, agent))
 
 
@@ -60,8 +59,9 @@ def agent_lines(config: Config, agent: Agent, *, connect: bool) -> dict[str, str
     if config.pool.responses == "replay":
         return {}
     lines = {}
-    if absent := missing_keys(agent):
-        lines["key"] = key_line(absent[0])
+    name = key_of(agent) or next(iter(missing_keys(agent)), None)
+    if name is not None and (problem := key_problem(name)) is not None:
+        lines["key"] = problem
     if _lacks_price(config, agent):
         lines["price"] = _price_line(agent)
     if connect and agent.api_base is not None and not _answers(agent.api_base):

@@ -84,7 +84,7 @@ def ask_each(config: Config, stage: str) -> dict[str, Asked | TrinityError]:
     Raises:
         TrinityError: the store cannot be opened.
     """
-    pool = RemotePool(config, stage)
+    pool = RemotePool(config, stage, together=False)
     try:
         asked = asyncio.run(_ask_all(pool, config))
     finally:

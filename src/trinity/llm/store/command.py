@@ -43,7 +43,10 @@ def add_parser(subparsers: "Subparsers") -> None:
         "Takes packs into the store. Of two replies to one call the earlier stays, whatever came first, so that the "
         "order of imports does not matter. What is imported costs nothing of the budget.",
     )  # fmt: skip
-    take.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a pack (.jsonl.gz), or a folder of packs")
+    take.add_argument(
+        "paths", nargs="*", type=Path, metavar="PATH",
+        help="a pack (.jsonl.gz), or a folder of packs (by default data/responses)",
+    )  # fmt: skip
     take.set_defaults(run=_import)
     stats = _add(
         commands, "stats", "what is stored, what it cost, what of the budget is left",
@@ -154,7 +157,7 @@ def _import(args: argparse.Namespace) -> int:
     from trinity.llm.store.packs import SUFFIX, Taken, pack_files, take_in
 
     packs: list[Path] = []
-    for path in args.paths:
+    for path in args.paths or [_packs()]:
         found = pack_files(path) if path.is_dir() else [path]
         if not path.exists():
             raise StoreError(f"{path}: no such file: give a pack ({SUFFIX}) or a folder of packs")

@@ -85,11 +85,13 @@ class Ledger:
         """Gives back what is still claimed."""
         if self._lock < 0:
             return
-        with self._database.transaction():
-            self._database.connection.execute("DELETE FROM claims WHERE owner=?", (self._owner,))
-        (self._owners / self._owner).unlink(missing_ok=True)
-        os.close(self._lock)
-        self._lock = -1
+        try:
+            with self._database.transaction():
+                self._database.connection.execute("DELETE FROM claims WHERE owner=?", (self._owner,))
+            (self._owners / self._owner).unlink(missing_ok=True)
+        finally:
+            os.close(self._lock)
+            self._lock = -1
 
     def claim(self, key: bytes, usd: float) -> Claimed:
         """Reserves a call that may cost up to `usd`.

@@ -8,7 +8,6 @@ import fcntl
 import gzip
 import io
 import json
-import math
 import os
 import sys
 import zlib
@@ -27,6 +26,8 @@ from trinity.llm.store.database import Database, Entry
 PACKS = Path("data") / "responses"
 SUFFIX = ".jsonl.gz"
 PART = ".part"
+LATEST = 1e11
+"""Seconds since 1970 that no reply can have come after."""
 BATCH = 1000
 """Entries a transaction: other processes wait for one batch, not for a pack."""
 
@@ -233,13 +234,8 @@ def _entry(line: bytes, path: Path, number: int) -> Entry:
         call = Call.parse(json.dumps(value["call"]).encode())
         reply = Reply.parse(json.dumps(value["reply"]).encode())
         created = value["created"]
-        if type(created) not in (int, float) or not math.isfinite(created) or not _typed(call):
+        if type(created) not in (int, float) or not 0 <= created <= LATEST or not call.key:
             raise ValueError("not an entry")
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         raise StoreError(f"{path}: line {number}: no stored response: {_mend(path)}") from None
-    return Entry(call, reply, float(created))
-
-
-def _typed(call: Call) -> bool:
-    texts = [call.model, *(text for message in call.messages for text in (message.role, message.content))]
-    return isinstance(call.params, dict) and type(call.sample) is int and all(isinstance(text, str) for text in texts)
+    return Entry(call, reply, float(created) + 0.0)  # SQLite knows no -0.0
