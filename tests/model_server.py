@@ -12,7 +12,7 @@ from typing import Any
 @dataclass
 class ModelServer:
     """Counts as far as it may; a model named `greedy` goes on, `thinker` thinks until the end, `strict` refuses
-    parameters that it does not know.
+    parameters that it does not know, `wrong-port` is another model.
 
     Attributes:
         url: To be an agent's `api_base`.
@@ -42,9 +42,10 @@ class ModelServer:
             "finish_reason": "stop" if written == 100 else "length",
             "message": {"role": "assistant", "content": text},
         }
+        names = {"wrong-port": "models/another.gguf"}
         return 200, {
-            "id": "1", "object": "chat.completion", "created": 1, "model": f"{model}-v1", "choices": [choice],
-            "usage": usage,
+            "id": "1", "object": "chat.completion", "created": 1, "model": names.get(model, f"{model}-v1"),
+            "choices": [choice], "usage": usage,
         }  # fmt: skip
 
 

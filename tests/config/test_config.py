@@ -380,6 +380,20 @@ def test_params_of_an_agent_are_what_json_can_say(value: str) -> None:
     assert line.startswith("params.yaml: pool.agents.0.params: must be what JSON can say")
 
 
+@pytest.mark.parametrize(
+    "params, word",
+    [
+        ("{timeout: 3}", "timeout"), ("{mock_response: hello}", "mock_response"), ("{num_retries: 2}", "num_retries"),
+        ("{max_completion_tokens: 9}", "max_completion_tokens"), ("{extra_body: {max_tokens: 9}}", "max_tokens"),
+        ("{extra_body: {stream: true}}", "stream"),
+    ],
+)  # fmt: skip
+def test_params_do_not_set_what_others_set(params: str, word: str) -> None:
+    text = TEXT.replace("    - name: atlas\n", f"    - {{name: atlas, params: {params}}}\n")
+    (line,) = said(text.replace("kind: simulated ", "kind: litellm ", 1))
+    assert f"atlas: params: {word}: set by" in line
+
+
 def test_minus_zero_is_zero() -> None:
     from trinity.config.values import _number
 

@@ -103,7 +103,7 @@ def reset(asked: Asked) -> Reaction:
 
 def broke_off(asked: Asked) -> Reaction:
     """Half of a text, and OpenRouter's word for an upstream that failed on the way."""
-    return answer(asked, content="half of", finish_reason="error")
+    return answer(asked, content="half of", finish_reason="error", usage=None)
 
 
 def not_utf8(asked: Asked) -> Reaction:

@@ -84,7 +84,16 @@ FAILURES: dict[str, tuple[Choice, type[failures.CallFailed], str]] = {
     ),
     "broke off": (broke_off, failures.ServerFailed, "finish reason error"),
     "a finish reason that nobody knows": (
-        lambda asked: answer(asked, content="all", finish_reason="load_shed"), failures.Malformed, "'load_shed'",
+        lambda asked: answer(asked, content="all", finish_reason="load_shed"), failures.CallFailed, "'load_shed'",
+    ),
+    "an error without a code, with 200": (
+        lambda asked: Reaction(b'{"error": {"message": "busy"}}'), failures.ServerFailed, "answers with an error",
+    ),
+    "an error of one word, with 200": (
+        lambda asked: Reaction(b'{"error": "busy"}'), failures.ServerFailed, "answers with an error",
+    ),
+    "an error with code 0, with 200": (
+        lambda asked: Reaction(b'{"error": {"message": "busy", "code": 0}}'), failures.ServerFailed, "an error",
     ),
     "redirect into nowhere": (
         lambda asked: Reaction(b"", 307, {"Location": "http://127.0.0.1:1/"}),
@@ -160,6 +169,20 @@ REPLIES: dict[str, tuple[Choice, Reply]] = {
     "a whole thought": (
         lambda asked: answer(asked, content="<think>2 and 2</think>4"), Reply("4", "stop", 11, 7),
     ),
+    "a thought after a blank line": (
+        lambda asked: answer(asked, content="\n<think>2 and 2</think>\n4"), Reply("4", "stop", 11, 7),
+    ),
+    "code about thoughts": (
+        lambda asked: answer(asked, content="t.split('</think>')[-1]"),
+        Reply("t.split('</think>')[-1]", "stop", 11, 7),
+    ),
+    "reasoning counted apart": (
+        lambda asked: answer(
+            asked,
+            usage={"prompt_tokens": 11, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 90}},
+        ),
+        Reply("hé? -> ", "stop", 11, 95, reasoning_tokens=90),
+    ),
     "words about thoughts": (
         lambda asked: answer(asked, content="use <think>...</think>"), Reply("use <think>...</think>", "stop", 11, 7),
     ),
@@ -184,7 +207,10 @@ def test_a_completed_reply_is_a_reply_however_odd(server: FaultyServer, model: s
     choose, expected = REPLIES[name]
     version = f"{model.partition('/')[2]}-2026"
     estimated = name.startswith("usage")
-    assert attempt(server, choose, model) == replace(expected, model=version, estimated=estimated)
+    got = attempt(server, choose, model)
+    if name == "reasoning counted apart":
+        got = replace(got, text=expected.text)  # the server's own
+    assert got == replace(expected, model=version, estimated=estimated)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -335,6 +361,33 @@ def test_a_key_that_is_not_set_is_named_before_anything_is_sent(
     assert server.requests == before
 
 
+@pytest.mark.parametrize("reason", ["load_shed", "error"])
+def test_what_is_charged_is_said_though_it_is_no_reply(server: FaultyServer, reason: str) -> None:
+    with pytest.raises(failures.CallFailed) as raised:
+        attempt(server, lambda asked: answer(asked, finish_reason=reason), price=Price(input=1e6, output=0.0))
+    assert raised.value.charged is not None
+    assert (raised.value.charged.prompt_tokens, raised.value.charged.usd) == (11, 11.0)
+    with pytest.raises(failures.CallFailed) as free:
+        attempt(server, lambda asked: answer(asked, finish_reason=reason, usage=None))
+    assert free.value.charged is None
+
+
+def test_a_proxy_is_named_where_no_connection_comes_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://user:secret@127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    client = Client(Agent(name="alpha", model="openai/tiny", api_base="http://127.0.0.1:9/v1"), failures.Limits(1, 1))
+    with pytest.raises(failures.NoConnection, match=r"through the proxy 127\.0\.0\.1:9: see HTTP_PROXY") as raised:
+        asyncio.run(client.attempt(Call("openai/tiny", (Message("user", "?"),), {}, 0)))
+    assert "secret" not in str(raised.value)
+
+
+def test_the_key_of_any_provider_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEEPSEEK_API_KEY", "abc\ndef")
+    client = Client(Agent(name="alpha", model="deepseek/deepseek-chat"), failures.Limits(1, 1))
+    with pytest.raises(failures.NoKey, match="key DEEPSEEK_API_KEY holds a blank"):
+        asyncio.run(client.attempt(Call("deepseek/deepseek-chat", (Message("user", "?"),), {}, 0)))
+
+
 @pytest.mark.parametrize("key", ["abc\r\nX-More: 1", "abc ", "ключ", "abc\x7f"])
 def test_a_key_that_no_header_can_hold_is_named_before_anything_is_sent(
     server: FaultyServer, monkeypatch: pytest.MonkeyPatch, key: str
@@ -366,6 +419,10 @@ def test_prices_come_from_params_then_the_provider_then_litellms_table(server: F
         (403, {"error": {"message": "Your account has been flagged for a policy review"}}),
         (400, {"error": {"message": "Unknown parameter: 'content_filter'"}}),
         (400, {"error": {"message": "input_value='Which safety system of a reactor is passive?'"}}),
+        (400, {"error": {"message": "extra inputs not permitted; input: what is a content management policy?"}}),
+        (401, {"error": {"message": "invalid_request_error content_policy_violation", "code": "content_filter"}}),
+        (403, {"error": {"message": "the request's input was flagged by the firewall"}}),
+        (500, {"error": {"message": "Invalid prompt: your account is violating our usage policy"}}),
     ],
 )
 def test_a_refusal_that_is_not_of_the_prompt_is_no_reply(status: int, body: dict[str, object]) -> None:

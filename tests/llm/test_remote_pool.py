@@ -176,6 +176,36 @@ def test_a_failure_for_good_ends_the_waits_of_others_but_not_their_attempts(
     assert figure(tmp_path, "SELECT count(*) FROM claims") == 0
 
 
+def test_after_a_failure_nothing_is_tried_again_and_nothing_new_is_asked(configure: Configure, tmp_path: Path) -> None:
+    def choose(asked: Asked) -> Reaction:
+        if asked.text == "fails":
+            return replace(refusal(401)(asked), delay=0.2)
+        return replace(refusal(503)(asked), delay=0.6)  # under way when the other fails
+
+    with FaultyServer(choose) as server:
+        config = pool_config(configure, server.url, tries=8, concurrency={"alpha": 2})
+        requests = [request(text) for text in ("fails", "is under way", *many(10))]
+        outcomes = ask(config, tmp_path, requests)
+        assert server.requests == 2
+        assert isinstance(outcomes[0], NoKey)
+        assert all(isinstance(outcome, GivenUp) for outcome in outcomes[1:])
+        server.choose = answer
+        answers(ask(config, tmp_path, requests))
+
+
+def test_what_is_charged_without_a_reply_counts_in_the_budget(configure: Configure, tmp_path: Path) -> None:
+    with FaultyServer(lambda asked: answer(asked, finish_reason="error")) as server:
+        price = {"price": {"input": 1000.0, "output": 1000.0}}
+        config = pool_config(configure, server.url, price, tries=3, budget_calls=100)
+        (outcome,) = ask(config, tmp_path, [request("one")])
+        assert isinstance(outcome, ServerFailed)
+        assert server.requests == 3
+        assert figure(tmp_path, "SELECT calls FROM totals") == 3
+        assert figure(tmp_path, "SELECT usd FROM totals") == pytest.approx(3 * 0.018)
+        assert stored(tmp_path) == {}
+        assert figure(tmp_path, "SELECT count(*) FROM claims") == 0
+
+
 def test_a_reply_that_is_imported_while_its_call_is_in_flight_is_the_one_that_is_used(
     configure: Configure, tmp_path: Path
 ) -> None:

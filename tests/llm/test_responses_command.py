@@ -31,6 +31,7 @@ def responses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     """`responses("gc", "--yes")`: exit code, stdout, stderr of the command in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DVC_ROOT", raising=False)
+    (tmp_path / "dvc.yaml").write_text("stages: {}\n")
 
     def run(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["trinity", "responses", *arguments])
@@ -60,6 +61,18 @@ def test_without_a_store_a_command_says_so(command: str, responses: Command, con
     assert (code, err) == (0, "")
     assert ("no responses are stored yet" in out) or (command == "gc" and "store: 0 responses" in out)
     assert not store_directory().exists()
+
+
+@pytest.mark.parametrize("command", ["pack", "import", "stats", "verify", "gc"])
+def test_elsewhere_a_command_refuses_and_makes_no_second_store(
+    command: str, responses: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    code, out, err = responses(command)
+    assert (code, out) == (1, "")
+    assert err.endswith("run `trinity responses` in the repository's root\n")
+    assert list(Path().iterdir()) == []
 
 
 @pytest.mark.parametrize("arguments", [[], ["pack"], ["import"], ["stats"], ["verify"], ["gc"]])

@@ -78,11 +78,11 @@ def test_above_the_budget_it_is_refused(prepare: Prepare, changes: dict[str, Any
 
 def test_a_price_that_nobody_says_is_no_0(prepare: Prepare, capsys: pytest.CaptureFixture[str]) -> None:
     agents = [{name: value for name, value in agent.items() if name != "price"} for agent in AGENTS]
-    with pytest.raises(BudgetReached, match=r"at least 24 calls \(unknown\)"):
+    with pytest.raises(BudgetReached, match=r"at least 24 calls \(price unknown\)"):
         consent(prepare(agents=agents, budget_calls=1), "headroom", TASK)
     consent(prepare(agents=agents, budget_usd=1.0), "headroom", TASK)
     said = capsys.readouterr().err
-    assert " tokens, unknown, " in said
+    assert " tokens, price unknown, " in said
     assert "plan: missing price of ash, elm: pool.budget_usd needs one" in said
 
 

@@ -100,6 +100,32 @@ def test_each_model_is_asked_once_and_a_second_doctor_reads_it_back(server: Mode
     assert the(lines, "answer of second").endswith("stored before, not asked again")
 
 
+def test_a_server_that_gives_another_name_is_said_also_of_a_stored_reply(server: ModelServer, doctor: Doctor) -> None:
+    write_params(local(server.url, "first", "wrong-port"))
+    for _ in range(2):
+        code, lines = doctor()
+        assert code == 0
+        assert the(lines, "note: wrong-port").startswith(
+            f"note: wrong-port is openai/wrong-port, and the server at {server.url} says that it is "
+            "models/another.gguf: "
+        )
+        assert not any(line.startswith("note: first") for line in lines)
+
+
+@pytest.mark.parametrize("budget", [{"budget_calls": 1}, {"budget_usd": 1e-4}])
+def test_a_budget_that_is_spent_is_missing(server: ModelServer, doctor: Doctor, budget: dict[str, float]) -> None:
+    agents = local(server.url, "first", price={"input": 0.5, "output": 1.5})
+    write_params(agents)
+    assert doctor()[0] == 0
+    write_params(agents, **budget)
+    code, lines = doctor()
+    assert code == 1
+    assert the(lines, "missing budget").startswith(f"missing budget: nothing is left of pool.{next(iter(budget))} ")
+    assert doctor("--offline")[0] == 1
+    write_params(agents, budget_calls=2)
+    assert doctor()[0] == 0
+
+
 def test_offline_and_replay_make_no_call(server: ModelServer, doctor: Doctor) -> None:
     write_params(local(server.url, "first"))
     code, lines = doctor("--offline")

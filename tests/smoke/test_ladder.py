@@ -16,7 +16,7 @@ from trinity.coordinator.slm import Encoder, load_encoder
 from trinity.coordinator.suffix import SUFFIX, SuffixInput
 from trinity.coordinator.theta import ThetaLayout
 from trinity.coordinator.tiny import build_tiny
-from trinity.errors import DataError
+from trinity.errors import DataError, PoolError, TrinityError
 from trinity.llm.registry import make_pool
 from trinity.optim.cmaes import SepCmaEs
 from trinity.optim.fitness import MakePolicy
@@ -396,3 +396,29 @@ def test_a_failure_is_named_and_the_rest_is_climbed() -> None:
     assert records[0]["saw"] == {"failure": "it saw this"}
     assert records[1] == {"name": "S2", "proves": "two", "passed": True, "saw": {"x": 1}}
     assert said[0] == "S1    FAILED  one"
+
+
+def test_a_pool_that_failed_is_not_asked_again() -> None:
+    asked: list[str] = []
+
+    def rung(name: str, asks: bool, failure: TrinityError | None = None) -> Rung:
+        def check() -> dict[str, Any]:
+            asked.append(name)
+            if failure:
+                raise failure
+            return {}
+
+        return Rung(name, "it works", check, asks)
+
+    lines: list[str] = []
+    no_server = PoolError("no connection")
+    rungs = [rung("S1", False), rung("b", True, no_server), rung("S7", False), rung("S8", True)]
+    records, failed = climb(rungs, lines.append)
+    assert asked == ["S1", "b", "S7"]
+    assert failed == "ladder: b (it works): no connection"
+    assert [record["passed"] for record in records] == [True, False, True, False]
+    assert records[-1]["saw"] == {"failure": "not tried: the pool failed before"}
+    assert lines[-1] == "S8    not tried  it works"
+    asked.clear()
+    climb([rung("b", True, RungFailed("differs")), rung("S8", True)], lines.append)
+    assert asked == ["b", "S8"]

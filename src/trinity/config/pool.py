@@ -15,6 +15,11 @@ OWN_PARAMS = {
     "model": "set by `model` of the agent", "messages": _NOT_SET, "n": _NOT_SET, "stream": _NOT_SET,
     "api_base": "set by `api_base` of the agent", "base_url": "set by `api_base` of the agent",
     "max_tokens": _DECODED, "temperature": _DECODED, "top_p": _DECODED,
+    "max_completion_tokens": _DECODED, "max_output_tokens": _DECODED,
+    "timeout": "set by `pool.read_seconds`", "request_timeout": "set by `pool.read_seconds`",
+    "num_retries": "set by `pool.tries`", "max_retries": "set by `pool.tries`",
+    **dict.fromkeys(("mock_response", "fallbacks", "context_window_fallback_dict", "custom_llm_provider", "client",
+                     "cache", "caching", "drop_params"), _NOT_SET),
     "api_key": _KEYED, "headers": _KEYED, "extra_headers": _KEYED, "default_headers": _KEYED,
 }  # fmt: skip
 """What may not stand among an agent's params, and where it is set."""
@@ -165,7 +170,9 @@ class Pool(Section):
                     raise ValueError(
                         f"agents: {agent.name}: model {agent.model} stands at two addresses: name them apart"
                     )
-                taken = [f"{name}: {OWN_PARAMS[name]}" for name in sorted(set(agent.params) & set(OWN_PARAMS))]
+                body = agent.params.get("extra_body")
+                given = {*agent.params, *(body if isinstance(body, dict) else ())}
+                taken = [f"{name}: {OWN_PARAMS[name]}" for name in sorted(given & set(OWN_PARAMS))]
                 if taken:
                     raise ValueError(f"agents: {agent.name}: params: {'; '.join(taken)}: take it out")
         return self

@@ -61,7 +61,7 @@ class Call:
         except (TypeError, KeyError):
             raise ValueError("not a call") from None
         texts = [value["model"], *(text for message in messages for text in (message.role, message.content))]
-        if not all(isinstance(text, str) for text in texts) or not isinstance(value["params"], dict):
+        if not all(isinstance(text, str) and _encodes(text) for text in texts) or not isinstance(value["params"], dict):
             raise ValueError("not a call")
         if type(value["sample"]) is not int or not 0 <= value["sample"] <= MOST_SAMPLES:
             raise ValueError("not a call")
@@ -121,6 +121,7 @@ class Reply:
         if (
             not isinstance(reply.text, str)
             or not isinstance(reply.model, str)
+            or not _encodes(reply.text + reply.model)
             or reply.finish_reason not in ("stop", "length", "content_filter")
             or any(type(count) is not int or not 0 <= count <= MOST_TOKENS for count in whole)
             or type(reply.estimated) is not bool
@@ -129,3 +130,11 @@ class Reply:
         ):
             raise ValueError("not a reply")
         return reply
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -77,7 +77,7 @@ class Client:
 
     def _server(self) -> dict[str, Any]:
         agent = self.agent
-        name = key_of(agent) or next(iter(missing_keys(agent)), None)
+        name = key_name(agent)
         if name is not None and (problem := key_problem(name)) is not None:
             raise NoKey(f"agent {agent.name}: {problem}")
         if agent.key_env is not None:
@@ -136,6 +136,15 @@ def missing_keys(agent: Agent) -> list[str]:
         return []
     found = library().validate_environment(model=agent.model)
     return [] if found["keys_in_environment"] else list(found["missing_keys"])
+
+
+def key_name(agent: Agent) -> str | None:
+    """The environment variable of an agent's key: named by params.yaml, or what litellm reads for its provider."""
+    name = key_of(agent) or next(iter(missing_keys(agent)), None)
+    if name is None and agent.api_base is None and (provider := known_provider(agent)) is not None:
+        usual = f"{provider.upper()}_API_KEY"
+        name = usual if usual in os.environ else None
+    return name
 
 
 def known_provider(agent: Agent) -> str | None:

@@ -7,24 +7,29 @@ was received, a connection that broke, or a reply that is none.
 import json
 import os
 import re
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from trinity.config.pool import Agent, Pool
 from trinity.errors import PoolError
+from trinity.llm.call import Reply
 from trinity.llm.keys import key_of
 
 SHOWN_CHARS = 160
 """How much of a provider's own words is kept."""
 _CONTEXT = re.compile(r"context (length|window|size)|maximum context|prompt is too long|too many (input )?tokens", re.I)
+_POLICY_CODES = {"content_filter", "content_policy_violation", "responsibleaipolicyviolation"}
 _POLICY = re.compile(
-    r"result of our safety system|content management policy|"
-    r"['\"]code['\"]: ?['\"](content_filter|content_policy_violation)",
+    r"(your request was rejected as a result of our safety system|output blocked by content filtering policy|"
+    r"the response was filtered due to the prompt triggering)",
     re.I,
 )
-_FLAGGED = re.compile(r"requires moderation|\b(input|prompt) was flagged", re.I)
+"""How messages of providers that give no code begin: their end may echo the prompt."""
+_MODERATED = re.compile(r"\S+ requires moderation\b", re.I)
 _OBJECT = re.compile(r"\s?(\w+:)?<[^<>]* object at 0x[0-9a-f]+>")
 """What aiohttp says of its own inside, such as `ssl:<ssl.SSLContext object at 0x7f00>`."""
 
@@ -34,9 +39,11 @@ class CallFailed(PoolError):
 
     Attributes:
         kind: What it was, in two or three words.
+        charged: What came all the same and is charged, though it is no reply; None if nothing did.
     """
 
     kind = "refused"
+    charged: Reply | None = None
 
 
 class NoKey(CallFailed):
@@ -121,15 +128,44 @@ class Limits:
 
 
 def is_filtered(error: Exception) -> bool:
-    """Whether the provider's filter refused the prompt: with status 400 (OpenAI, Azure) or 403 (OpenRouter)."""
+    """Whether the provider's filter refused the prompt: with status 400 (OpenAI, Azure, Anthropic) or 403 (OpenRouter).
+
+    Told from the fields of the provider's page; a page may echo the prompt, and its words are then no sign.
+    """
     import litellm
 
-    status, text = _status(error), str(error)
-    return (
-        isinstance(error, litellm.ContentPolicyViolationError)
-        or (status == 400 and _POLICY.search(text) is not None)
-        or (status == 403 and _FLAGGED.search(text) is not None)
-    )
+    status, page = _status(error), _page(error)
+    if page is None:
+        return isinstance(error, litellm.ContentPolicyViolationError) and status == 400
+    message, inner = str(page.get("message") or ""), page.get("innererror") or page.get("inner_error")
+    codes = {str(one.get("code")).lower() for one in (page, inner) if isinstance(one, dict)}
+    if status == 400:
+        return bool(codes & _POLICY_CODES) or _POLICY.match(message) is not None
+    metadata = page.get("metadata")
+    flagged = isinstance(metadata, dict) and "flagged_input" in metadata
+    return status == 403 and (flagged or _MODERATED.match(message) is not None)
+
+
+def _page(error: Exception) -> dict[str, Any] | None:
+    """The object `error` of the provider's page; None where there is no such page."""
+    import httpx
+    import openai
+
+    for cause in _causes(error):
+        try:
+            if isinstance(cause, httpx.HTTPStatusError):
+                found = json.loads(cause.response.text)
+            elif isinstance(cause, openai.APIStatusError) and type(cause).__module__.startswith("openai"):
+                found = cause.body
+            else:
+                continue
+        except (ValueError, RuntimeError):  # no JSON, or never read
+            continue
+        if isinstance(found, dict):
+            inside = found.get("error", found)
+            if isinstance(inside, dict):
+                return inside
+    return None
 
 
 def failure_of(error: Exception, agent: Agent, limits: Limits) -> CallFailed:
@@ -146,14 +182,21 @@ def failure_of(error: Exception, agent: Agent, limits: Limits) -> CallFailed:
         return TimedOut(f"no answer within {limits.connect:g} s to connect or {limits.read:g} s of silence")
     if any(isinstance(cause, httpx.ConnectError | ConnectionRefusedError) for cause in causes):
         if agent.api_base:
-            return NoConnection(f"no connection to {agent.api_base}: is the server running?{said}")
+            return NoConnection(
+                f"no connection to {agent.api_base}: is the server running?{_proxy(agent.api_base)}{said}"
+            )
         return NoConnection(f"no connection to the provider of {agent.model}: is this machine connected?{said}")
     if any(isinstance(cause, httpx.TransportError | ConnectionError) for cause in causes):
         return ServerFailed(f"the connection broke off{said}")
     if not isinstance(error, openai.OpenAIError):  # litellm's are subclasses of it
         return CallFailed(f"agent {name}: litellm failed with {type(error).__name__}{said}")
     if status is None:
-        return Malformed(f"malformed reply{said}")
+        if agent.api_base is None:
+            return Malformed(f"malformed reply{said}")
+        hint = "see that api_base ends as the server wants it, most often in /v1"
+        return Malformed(f"malformed reply from {agent.api_base}{said}: {hint}")
+    if _inside_a_reply(causes) in (0, 422):  # what litellm takes for the code of an error that has none
+        return ServerFailed(f"the provider answers with an error{said}")
     if status == 429:
         return RateLimited(f"rate limit{said}", retry_after(error))
     if status in (408, 504):
@@ -194,6 +237,16 @@ def _refusal(error: Exception, agent: Agent, status: int, said: str) -> CallFail
     return CallFailed(
         f"agent {name}: the request is refused{at}{said}: most often an entry of pool.agents: {name}: params"
     )
+
+
+def _proxy(address: str) -> str:
+    """What is said where a variable sends the requests for an address to a proxy."""
+    parts = urlsplit(address)
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or urllib.request.proxy_bypass(parts.hostname or ""):
+        return ""
+    return f" (asked through the proxy {proxy.rpartition('@')[2]}: see HTTP_PROXY, NO_PROXY)"
 
 
 def _key_advice(agent: Agent) -> str:
@@ -237,6 +290,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         seen.add(id(found))
         yield found
         found = found.__cause__ or found.__context__
+
+
+def _inside_a_reply(causes: Sequence[BaseException]) -> int | None:
+    """The code of an error that came with status 200, for which litellm raises a bare exception."""
+    for cause in causes:
+        code = getattr(cause, "status_code", None)
+        if type(cause) is Exception and isinstance(code, int):
+            return code
+    return None
 
 
 def _status(error: Exception) -> int | None:

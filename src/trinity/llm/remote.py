@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from trinity.config.pool import Agent
 from trinity.errors import NotStored, PoolError
 from trinity.llm.call import Call, Reply
 from trinity.llm.client import Client, closing_connections, table_price
-from trinity.llm.failures import GivenUp, Limits
+from trinity.llm.failures import CallFailed, GivenUp, Limits
 from trinity.llm.keys import model_line
 from trinity.llm.retries import FIRST_WAIT, persistently
 from trinity.llm.store.database import Database, store_directory
@@ -101,6 +101,7 @@ class RemotePool:
             read_new_packs(self._database)
         self._clients: dict[str, Client] = {}
         self._reused: dict[Purpose, Reused] = {}
+        self._times: dict[str, float] = {}
         self._loop: _Loop | None = None
 
     @property
@@ -184,30 +185,42 @@ class RemotePool:
                 future.cancel()
 
     async def _ask(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
-        try:
-            async with here.limits.get(agent.name, contextlib.nullcontext()):
-                stored = await self._claim(here, agent, call, claim)
-                if stored is not None:
-                    self._count_reuse(purpose, stored)
-                    return stored
-                return await self._make(here, agent, call, purpose, claim)
-        except Exception:
-            if self._together:
-                here.say_failed()
-            raise
+        with here.asking():
+            try:
+                async with here.limits.get(agent.name, contextlib.nullcontext()):
+                    stored = await self._claim(here, agent, call, claim)
+                    if stored is not None:
+                        self._count_reuse(purpose, stored)
+                        return stored
+                    return await self._make(here, agent, call, purpose, claim)
+            except Exception:
+                if self._together:
+                    here.say_failed()
+                raise
 
     async def _make(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
         """Makes a call that is claimed, and settles it."""
         client, tries, keep = self._client(agent), self._pool.tries, self._pool.responses == "record"
         started = time.monotonic()
+
+        async def attempt(call: Call) -> Reply:
+            here.go_on()
+            try:
+                return await client.attempt(call)
+            except CallFailed as failure:
+                if failure.charged is not None:
+                    self._ledger.charge(call, failure.charged, purpose, time.monotonic() - started)
+                raise
+
         try:
-            reply, tried = await persistently(client.attempt, call, agent.name, tries, self._first_wait, here.sleep)
+            reply, tried = await persistently(attempt, call, agent.name, tries, self._first_wait, here.sleep)
             self._ledger.settle(claim, call, reply, purpose, time.monotonic() - started, tried, keep=keep)
         except BaseException:
             self._ledger.release(claim)
             raise
         finally:
             here.say_ended()
+        self._learn_price(agent, reply.prompt_tokens, reply.completion_tokens, reply.usd)
         # An earlier reply may have been imported meanwhile: it stays, and a replay will use it.
         return (self._database.get(claim) if keep else None) or reply
 
@@ -242,7 +255,20 @@ class RemotePool:
                 f"pool.budget_usd: the price of agent {agent.name} ({agent.model}) is not known: set its price "
                 "(input and output, US dollars per million tokens), or budget_usd: null"
             )
-        return price
+        return price * self._dearer(agent)
+
+    def _dearer(self, agent: Agent) -> float:
+        """How many times the table's price the provider has charged this agent at most; at least 1."""
+        if agent.name not in self._times:
+            self._times[agent.name] = 1.0
+            for spent in self._ledger.highest_price(agent.name):
+                self._learn_price(agent, *spent)
+        return self._times[agent.name]
+
+    def _learn_price(self, agent: Agent, read: int, written: int, usd: float | None) -> None:
+        expected = None if usd is None or self._pool.budget_usd is None else table_price(agent, read, written)
+        if usd is not None and expected:
+            self._times[agent.name] = max(self._times.get(agent.name, 1.0), usd / expected)
 
     def _client(self, agent: Agent) -> Client:
         if agent.name not in self._clients:
@@ -260,7 +286,7 @@ class _Loop:
         limits: By agent, of the requests under way.
         in_flight: By the key of their calls, replies that are awaited.
         ended: Done when the next request under way has ended.
-        failed: Done when the next request fails for good.
+        failed: Done once a request failed for good, until none is under way.
         turn: Held by the one request that waits for room in the budget for all that do.
         looked: When claims of dead processes were last looked for.
         connections: Closes those that litellm keeps when the loop ends.
@@ -272,6 +298,7 @@ class _Loop:
         self.in_flight: dict[bytes, asyncio.Future[Reply]] = {}
         self.ended: asyncio.Future[None] = loop.create_future()
         self.failed: asyncio.Future[None] = loop.create_future()
+        self._asking = 0
         self.turn = asyncio.Lock()
         self.looked = time.monotonic()
         self.connections = closing_connections()
@@ -281,20 +308,39 @@ class _Loop:
         self.ended.set_result(None)
         self.ended = self.loop.create_future()
 
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """Around a request. A failure for good holds for all that are under way with it."""
+        self._asking += 1
+        try:
+            yield
+        finally:
+            self._asking -= 1
+            if self._asking == 0 and self.failed.done():
+                self.failed = self.loop.create_future()
+
     def say_failed(self) -> None:
         """Ends the waits of whoever would try again."""
-        self.failed.set_result(None)
-        self.failed = self.loop.create_future()
+        if not self.failed.done():
+            self.failed.set_result(None)
+
+    def go_on(self) -> None:
+        """Before an attempt.
+
+        Raises:
+            GivenUp: another request has failed for good.
+        """
+        if self.failed.done():
+            raise GivenUp("not tried, as another call failed")
 
     async def sleep(self, seconds: float) -> None:
-        """Waits, unless a request fails for good meanwhile.
+        """Waits, unless another request fails for good meanwhile.
 
         Raises:
             GivenUp: one did.
         """
-        done, _ = await asyncio.wait([self.failed], timeout=seconds)
-        if done:
-            raise GivenUp("not tried again, as another call failed")
+        await asyncio.wait([self.failed], timeout=seconds)
+        self.go_on()
 
 
 def _response(reply: Reply) -> Response:

@@ -1,10 +1,11 @@
 """What a provider's response says: its text, why it ended, what it spent."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from trinity.llm.call import MOST_TOKENS, MOST_USD, Call, FinishReason, Reply
-from trinity.llm.failures import Malformed, ServerFailed
+from trinity.llm.failures import CallFailed, ServerFailed
 
 _WORDS: Mapping[FinishReason, str] = {
     "stop": "stop end_turn stop_sequence eos eos_token complete completed tool_call tool_calls tool_use function_call "
@@ -26,6 +27,8 @@ BROKE_OFF = (
 )  # fmt: skip
 """Providers' words for a reply that their side did not finish."""
 BYTES_PER_TOKEN = 4
+ALONE = re.compile(r"^\s*</think>\s*$", re.M)
+"""The end of a thought on a line of its own."""
 
 
 def read_reply(response: Any, call: Call, price: Callable[[int, int, Any], float | None]) -> Reply:
@@ -37,38 +40,52 @@ def read_reply(response: Any, call: Call, price: Callable[[int, int, Any], float
         price: US dollars of so many tokens read and written, and the response.
 
     Raises:
-        Transient: the provider's side broke off, or what came is no reply.
-        ValueError: so is this, or whatever a response of another shape raises.
+        CallFailed: the reply ended for a reason that nobody knows, or (`Transient`) the provider's side broke off.
+        ValueError: what came is no reply; so is whatever a response of another shape raises.
     """
     if not response.choices:
         raise ValueError("it has no choices")
     choice = response.choices[0]
-    finish_reason = _finish_reason(choice)
     text = clean(choice.message.content or "")
     counts = _counts(getattr(response, "usage", None))
     read, written, reasoning = counts or (_tokens(*(m.content for m in call.messages)), _tokens(text), 0)
-    return Reply(
+    usd = price(read, written, response)
+    word = _finish_word(choice)
+    reply = Reply(
         text=without_reasoning(text),
-        finish_reason=finish_reason,
+        finish_reason=FINISH_REASONS.get(word.lower(), "stop"),
         prompt_tokens=read,
         completion_tokens=written,
         reasoning_tokens=reasoning,
-        usd=price(read, written, response),
+        usd=usd,
         model=clean(str(response.model or "")),
         estimated=counts is None,
     )
+    if word.lower() in FINISH_REASONS:
+        return reply
+    failure: CallFailed = CallFailed(
+        f"the reply ended with finish reason {word[:40]!r}, which is none that is known: it is taken neither for a "
+        "whole reply nor for a cut one (docs/pool.md)"
+    )
+    if word.lower() in BROKE_OFF:
+        failure = ServerFailed(f"the reply broke off with finish reason {word}")
+    if counts is not None:
+        failure.charged = reply
+    raise failure
 
 
 def without_reasoning(text: str) -> str:
     """An answer without what a model thought before it.
 
-    litellm takes out `<think>...</think>`. Chat templates that open the thought themselves leave its end alone in the
-    reply; a cap that falls into it leaves its beginning alone, and then there is no answer.
+    litellm takes out `<think>...</think>` that a reply begins with. Chat templates that open the thought themselves
+    leave its end, on a line of its own; a cap that falls into a thought leaves its beginning, and no answer.
     """
-    before, end, after = text.partition("</think>")
-    if end and "<think>" not in before:
-        return after.lstrip()
-    return "" if text.lstrip().startswith("<think>") and not end else text
+    if text.lstrip().startswith("<think>"):
+        return text.partition("</think>")[2].lstrip()
+    end = ALONE.search(text)
+    if end is None or "<think>" in text[: end.start()]:
+        return text
+    return text[end.end() :].lstrip()
 
 
 def said_price(response: Any) -> float | None:
@@ -84,21 +101,19 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _finish_reason(choice: Any) -> FinishReason:
+def _finish_word(choice: Any) -> str:
+    """The provider's own word, where litellm made another of it."""
     fields = getattr(choice, "provider_specific_fields", None) or {}
-    word = str(fields.get("native_finish_reason") or choice.finish_reason)
-    if word.lower() in BROKE_OFF:
-        raise ServerFailed(f"the reply broke off with finish reason {word}")
-    if word.lower() not in FINISH_REASONS:
-        raise Malformed(f"malformed reply (finish reason {word[:40]!r} is none that is known)")
-    return FINISH_REASONS[word.lower()]
+    return str(fields.get("native_finish_reason") or choice.finish_reason)
 
 
 def _counts(usage: Any) -> tuple[int, int, int] | None:
     read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     if read is None or written is None or read + written == 0:
         return None
-    return read, written, _count(getattr(usage, "completion_tokens_details", None), "reasoning_tokens") or 0
+    reasoning = _count(getattr(usage, "completion_tokens_details", None), "reasoning_tokens") or 0
+    # Some providers count reasoning apart.
+    return read, written if reasoning <= written else written + reasoning, reasoning
 
 
 def _count(usage: Any, name: str) -> int | None:

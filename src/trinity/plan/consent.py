@@ -49,7 +49,7 @@ def _refusal(config: Config, estimate: Estimate, usd: float | None, calls: int |
         limits.append(f"{dollars(usd or 0)} is left of pool.budget_usd {pool.budget_usd:g}")
     if _above(amounts.calls.low, calls):
         limits.append(f"{calls:,} are left of pool.budget_calls {pool.budget_calls}")
-    price = dollars(amounts.usd.low, unpriced=amounts.unpriced.high > 0)
+    price = dollars(amounts.usd.low, unpriced=amounts.unpriced.high > 0).replace("unknown", "price unknown")
     least = f"{amounts.calls.low:,.0f} calls ({price})"
     return (
         f"{estimate.stage}, {estimate.task}: not started: it needs at least {least}, and {' and '.join(limits)}: raise "

@@ -75,8 +75,8 @@ def sentence(estimate: Estimate) -> str:
     name = f"{estimate.stage}, {estimate.task}"
     tokens = amounts.prompt_tokens + amounts.completion_tokens
     return (
-        f"{name}: {spread(amounts.calls)} calls to make, {spread(tokens)} tokens, {_price(amounts)}, "
-        f"{_time(estimate.seconds)}"
+        f"{name}: {spread(amounts.calls)} calls to make, {spread(tokens)} tokens, "
+        f"{_price(amounts).replace('unknown', 'price unknown')}, {_time(estimate.seconds)}"
     )
 
 

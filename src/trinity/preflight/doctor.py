@@ -1,6 +1,7 @@
 """`trinity doctor`: what is missing and what is there, a line each."""
 
 import configparser
+import contextlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from trinity.config.pool import Agent
 from trinity.errors import TrinityError
 from trinity.llm.client import table_price
 from trinity.llm.keys import key_of
-from trinity.llm.store.database import store_directory
+from trinity.llm.store.database import Database, store_directory
+from trinity.llm.store.statistics import budget_left
 from trinity.preflight import missing, model_config, sandbox_level
 from trinity.preflight.pool import agent_lines
 from trinity.smoke.pool_rung import ask_each
@@ -47,6 +49,7 @@ def examine(config: Config, *, ask: bool) -> Findings:
     found = Findings(missing(config))
     if config.pool.kind == "litellm":
         _agents(config, ask, found)
+        found.missing.extend(_no_budget(config))
     for part in (_sandbox, _encoder, _disk, _dvc):
         found.present.extend(part(config))
     found.missing.extend(_no_space(config))
@@ -93,6 +96,28 @@ def _answers(config: Config, ready: list[Agent], found: Findings) -> None:
             f"answer of {name}: {reply.completion_tokens} tokens ({most}), {reply.reasoning_tokens} of them "
             f"reasoning{odd}; {'stored before, not asked again' if answer.was_stored else f'asked now, {stored}'}"
         )
+        agent = next(agent for agent in ready if agent.name == name)
+        if (other := answer.other_model(agent)) is not None:
+            found.present.append(
+                f"note: {name} is {agent.model}, and the server{_where(agent)} says that it is {other}: if that is "
+                "another model, its replies are kept under the wrong name (docs/pool.md: Servers of your own)"
+            )
+
+
+def _no_budget(config: Config) -> Iterator[str]:
+    path, pool = store_directory(), config.pool
+    if pool.responses == "replay" or not (path / "store.sqlite").exists():
+        return
+    try:
+        with contextlib.closing(Database(path)) as database:
+            ((usd, calls),) = database.rows("SELECT usd, calls FROM totals")
+    except TrinityError:  # told as missing
+        return
+    left = budget_left(pool, usd, calls)
+    if left.calls_left is not None and left.calls_left <= 0:
+        yield f"missing budget: nothing is left of pool.budget_calls {left.calls:,}: raise it"
+    if left.usd_left is not None and left.usd_left <= 0:
+        yield f"missing budget: nothing is left of pool.budget_usd {left.usd:g}: raise it"
 
 
 def _where(agent: Agent) -> str:

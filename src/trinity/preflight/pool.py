@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from trinity.config import Config
 from trinity.config.pool import Agent
-from trinity.llm.client import known_provider, missing_keys, table_price
+from trinity.llm.client import key_name, known_provider, table_price
 from trinity.llm.keys import key_of, key_problem, model_line
 
 CONNECT_SECONDS = 2.0
@@ -59,7 +59,7 @@ def agent_lines(config: Config, agent: Agent, *, connect: bool) -> dict[str, str
     if config.pool.responses == "replay":
         return {}
     lines = {}
-    name = key_of(agent) or next(iter(missing_keys(agent)), None)
+    name = key_name(agent)
     if name is not None and (problem := key_problem(name)) is not None:
         lines["key"] = problem
     if _lacks_price(config, agent):

@@ -140,8 +140,8 @@ def episode_rungs(
         Rung("S4", "the inner loop ends where it must", s4),
         Rung("S5", "each grader tells a right answer from a wrong one", s5),
         Rung("gate a", "at W = 0 agents and roles are chosen uniformly", uniform_choices),
-        Rung("gate b", "the same theta on the same minibatch gets the same fitness", repeats),
-        Rung("S8", "one candidate goes through fitness end to end", s8),
+        Rung("gate b", "the same theta on the same minibatch gets the same fitness", repeats, asks=True),
+        Rung("S8", "one candidate goes through fitness end to end", s8, asks=True),
     ]
 
 

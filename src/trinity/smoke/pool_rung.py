@@ -44,6 +44,17 @@ class Asked:
         )
         require(self.read_back is not False, "the reply that was stored is not the reply that was read back")
 
+    def other_model(self, agent: Agent) -> str | None:
+        """The model that answered at an agent's own server, where its name is another than what was asked for.
+
+        Servers of one model often answer whatever they are asked for; a reply is kept under what was asked for.
+        """
+        asked = (agent.model or "").rpartition("/")[2].lower()
+        said = self.model.rpartition("/")[2].lower()
+        if agent.api_base is None or not said or asked in said or said in asked:
+            return None
+        return self.model
+
     def saw(self) -> dict[str, Any]:
         """What follows from the stored reply alone: no time, no price, and not whether it was stored before."""
         return {

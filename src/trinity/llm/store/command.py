@@ -1,6 +1,7 @@
 """`trinity responses`: keeps, versions, shares and checks what real models answered (docs/responses.md)."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 from trinity.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from trinity.config.pool import Pool
     from trinity.llm.store.database import Database, Entry
@@ -20,6 +21,8 @@ Every reply of a real model is kept in .trinity/responses before it is used, and
 data/responses are how replies are versioned with DVC and shared; a run takes in the packs that it finds there.
 docs/responses.md explains what a reply is kept under, and what happens to two replies to one call.
 """
+ROOT = ("params.yaml", "dvc.yaml", ".dvc")
+"""What a repository's root has."""
 NOTHING = "no responses are stored yet in {}: a run with pool.kind: litellm and pool.responses: record stores them"
 
 
@@ -37,7 +40,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         "Writes the responses that no pack in data/responses holds into one new pack, and tracks it with `dvc add`. "
         "What to do next is printed: git add and commit, dvc push.",
     )  # fmt: skip
-    pack.set_defaults(run=_pack)
+    pack.set_defaults(run=_in_repository(_pack))
     take = _add(
         commands, "import", "take in packs from elsewhere",
         "Takes packs into the store. Of two replies to one call the earlier stays, whatever came first, so that the "
@@ -47,14 +50,14 @@ def add_parser(subparsers: "Subparsers") -> None:
         "paths", nargs="*", type=Path, metavar="PATH",
         help="a pack (.jsonl.gz), or a folder of packs (by default data/responses)",
     )  # fmt: skip
-    take.set_defaults(run=_import)
+    take.set_defaults(run=_in_repository(_import))
     stats = _add(
         commands, "stats", "what is stored, what it cost, what of the budget is left",
         "Prints tokens, price and latency by agent, role and stage, calls that were made and calls that the store "
         "answered apart; the replies that are empty, filtered or cut; and what is left of the budget of params.yaml.",
     )  # fmt: skip
     stats.add_argument("--json", action="store_true", help="one JSON object alone on stdout")
-    stats.set_defaults(run=_stats)
+    stats.set_defaults(run=_in_repository(_stats))
     verify = _add(
         commands, "verify", "check every response and every pack",
         "Reads everything, prints a line for each thing that is damaged, and ends with exit code 1 if something is "
@@ -64,7 +67,7 @@ def add_parser(subparsers: "Subparsers") -> None:
         "--drop", action="store_true",
         help="take damaged responses out of the store: they are read from packs again, or asked again",
     )  # fmt: skip
-    verify.set_defaults(run=_verify)
+    verify.set_defaults(run=_in_repository(_verify))
     collect = _add(
         commands, "gc", "take out what no agent can ask, and packs that others cover",
         "Takes out of the store what no agent of params.yaml can ask any more (another model, or other params; "
@@ -72,11 +75,22 @@ def add_parser(subparsers: "Subparsers") -> None:
         "Without --yes it only says what would go.",
     )  # fmt: skip
     collect.add_argument("--yes", action="store_true", help="do it")
-    collect.set_defaults(run=_collect)
+    collect.set_defaults(run=_in_repository(_collect))
 
 
 def _add(commands: "Subparsers", name: str, short: str, description: str) -> argparse.ArgumentParser:
     return commands.add_parser(name, help=short, description=description)
+
+
+def _in_repository(run: "Callable[[argparse.Namespace], int]") -> "Callable[[argparse.Namespace], int]":
+    """A command that refuses to run elsewhere: a store beside the repository's would be a second one, and unseen."""
+
+    def checked(args: argparse.Namespace) -> int:
+        if "DVC_ROOT" not in os.environ and not any(Path(name).exists() for name in ROOT):
+            raise StoreError(f"none of {', '.join(ROOT)} is here: run `trinity responses` in the repository's root")
+        return run(args)
+
+    return checked
 
 
 def _store() -> "Database | None":
@@ -279,7 +293,7 @@ def _collect(args: argparse.Namespace) -> int:
         garbage = find_garbage(database, directory, pool.agents)
         models = ", ".join(f"{model} {count:,}" for model, count in sorted(garbage.models.items()))
         print(f"store: {len(garbage.keys):,} responses that no agent of params.yaml can ask{models and f': {models}'}")
-        if garbage.unpacked:
+        if garbage.unpacked and not args.yes:
             print(
                 f"  {garbage.unpacked:,} of them stand in no pack, and would be paid again: `trinity responses pack` "
                 "first keeps them"

@@ -142,15 +142,33 @@ class Ledger:
         with self._database.transaction():
             if keep:
                 self._database.insert(Entry(call, reply, created))
-            self._database.connection.execute(
-                "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    call.key, purpose.agent, purpose.role, purpose.stage, reply.model, reply.prompt_tokens,
-                    reply.completion_tokens, reply.reasoning_tokens, reply.usd, seconds, tries, created,
-                ),
-            )  # fmt: skip
-            self._database.connection.execute("UPDATE totals SET usd = usd + ?, calls = calls + 1", (reply.usd or 0.0,))
+            self._count(call, reply, purpose, seconds, tries, created)
             self._end(claim)
+
+    def charge(self, call: Call, reply: Reply, purpose: Purpose, seconds: float) -> None:
+        """Counts what came and is charged, but is no reply; the claim stays."""
+        with self._database.transaction():
+            self._count(call, reply, purpose, seconds, 1, now())
+
+    def _count(self, call: Call, reply: Reply, purpose: Purpose, seconds: float, tries: int, created: float) -> None:
+        self._database.connection.execute(
+            "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                call.key, purpose.agent, purpose.role, purpose.stage, reply.model, reply.prompt_tokens,
+                reply.completion_tokens, reply.reasoning_tokens, reply.usd, seconds, tries, created,
+            ),
+        )  # fmt: skip
+        self._database.connection.execute("UPDATE totals SET usd = usd + ?, calls = calls + 1", (reply.usd or 0.0,))
+
+    def highest_price(self, agent: str) -> list[tuple[int, int, float]]:
+        """Of the calls of an agent that had a price, tokens read and written and US dollars of the dearest 100."""
+        return [
+            (read, written, usd)
+            for read, written, usd in self._database.rows(
+                "SELECT prompt_tokens, completion_tokens, usd FROM spent WHERE agent=? AND usd > 0 "
+                "ORDER BY usd DESC LIMIT 100", agent,
+            )
+        ]  # fmt: skip
 
     def release(self, claim: bytes) -> None:
         """Ends a claim whose call got no reply."""

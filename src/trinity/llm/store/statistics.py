@@ -137,7 +137,7 @@ def gather(database: Database | None, packs: Path, pool: Pool | None) -> Statist
         reused_sums=_sums(reused),
         causes=causes,
         damaged=damaged,
-        left=_left(pool, *spent) if pool else None,
+        left=budget_left(pool, *spent) if pool else None,
     )
 
 
@@ -229,7 +229,8 @@ def _causes(database: Database) -> tuple[dict[str, dict[str, int]], tuple[str, .
     return by_model, tuple(damaged)
 
 
-def _left(pool: Pool, usd: float, calls: int) -> Left:
+def budget_left(pool: Pool, usd: float, calls: int) -> Left:
+    """What is left of a pool's budget after so many US dollars and calls."""
     return Left(
         pool.budget_usd,
         None if pool.budget_usd is None else pool.budget_usd - usd,
