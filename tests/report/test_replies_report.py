@@ -54,7 +54,7 @@ def test_counts_stand_by_agent_apart_from_those_at_more_tokens(tmp_path: Path) -
         ["birch", f"{turns[1]:,}", "0", "9", "0", "0", f"{9 / turns[1]:.1%}"],
         ["atlas at 5x tokens", "90", "0", "0", "9", "0", "10.0%"],
     ]
-    assert "Raise `episode.max_tokens`" not in report
+    assert "`episode.max_tokens`" not in report
     assert "demo_code: empty" not in report
     start, end = report.index("## Empty, filtered"), report.index("## Learning curves")
     assert report[:start] + report[end:] == plain
@@ -64,7 +64,7 @@ def test_a_cap_spent_on_reasoning_comes_with_advice(tmp_path: Path) -> None:
     odd = {"single_birch": {"birch": {"cut in reasoning": 7}}, "random": {"cedar": {"cut in reasoning": 2}}}
     report = " ".join(written(tmp_path, odd).split())
     assert "on demo_math birch, cedar spent max_tokens on reasoning in 9 replies" in report
-    assert "Raise `episode.max_tokens`, or have less reasoned in `pool.agents`: `params`" in report
+    assert "Raise `episode.max_tokens` or the agent's `decoding`, or have less reasoned in `pool.agents`" in report
 
 
 @pytest.mark.parametrize(

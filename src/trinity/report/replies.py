@@ -15,7 +15,7 @@ answer began."""
 
 ADVICE = """\
 Note: on {task} {agents} spent max_tokens on reasoning in {replies} replies, which are empty. Raise
-`episode.max_tokens` (or the agent's own, under `decoding`), or have less reasoned in `pool.agents`: `params` (docs/pool.md)."""
+`episode.max_tokens` or the agent's `decoding`, or have less reasoned in `pool.agents`: `params` (docs/pool.md)."""
 
 
 def replies_section(results: Sequence[TaskResult], factor: int) -> list[str]:
