@@ -5,8 +5,10 @@ Commands: doctor, preset, plan, import-outcomes, headline, grade, canonical, res
 
 import argparse
 import sys
+from pathlib import Path
 
 from trinity.entry import run_main
+from trinity.errors import ConfigError
 
 
 def main() -> None:
@@ -101,6 +103,7 @@ def _add_bench(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.add_argument("name", choices=BENCHES, help="; ".join(f"{name}: {what}" for name, what in BENCHES.items()))
     parser.add_argument("--json", action="store_true", help="one JSON object alone on stdout")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="coordinator: its picture as a PNG file too")
     parser.set_defaults(run=_bench)
 
 
@@ -109,7 +112,13 @@ def _bench(args: argparse.Namespace) -> int:
 
     from trinity.bench import measure, table
 
+    if args.plot is not None and args.name != "coordinator":
+        raise ConfigError(f"trinity bench {args.name}: --plot is for coordinator")
     result = measure(args.name)
+    if args.plot is not None:
+        from trinity.bench.coordinator_plot import draw
+
+        draw(result, args.plot)
     print(json.dumps(result) if args.json else table(result))
     return 0
 
