@@ -25,7 +25,7 @@ def main() -> None:
     consent(config, "evaluate", task)
     choice = json.loads((Path("data/headroom") / f"{task}.json").read_text(encoding="utf-8"))
     use_threads(config.run.threads)
-    encoder = load_encoder(config.slm)
+    encoder = load_encoder(config.slm, config.svf.matrices, config.run.encoder_mb << 20)
     with open_setting(config, task, "evaluate") as setting:
         trained = trained_systems(setting, encoder)
         systems = [*trained, *untrained_systems(setting)]

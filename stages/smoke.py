@@ -30,7 +30,7 @@ def main() -> None:
 
     consent(config, "smoke")
     use_threads(config.run.threads)
-    encoder = load_encoder(config.slm)
+    encoder = load_encoder(config.slm, config.svf.matrices, config.run.encoder_mb << 20)
     layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, config.svf.enabled)
     train = {task: read_split(splits_directory(task), "train") for task in config.tasks}
     for items in train.values():

@@ -28,7 +28,7 @@ def main() -> None:
 
     consent(config, f"train {method}", task)
     use_threads(config.run.threads)
-    encoder = load_encoder(config.slm)
+    encoder = load_encoder(config.slm, config.svf.matrices, config.run.encoder_mb << 20)
     layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, config.svf.enabled)
     rows, summary = [], {}
     with open_setting(config, task, f"train {method}") as setting:

@@ -155,6 +155,10 @@ class Transcript:
         """The uncut reply of the latest Worker turn, which is what is graded; None if no Worker has spoken."""
         return next((t.response for t in reversed(self.turns) if t.decision.role is Role.WORKER), None)
 
+    def before(self, turn: int) -> "Transcript":
+        """This transcript as it was before a turn, counted from 0."""
+        return self if turn >= len(self.turns) else Transcript(self.question, self.turns[:turn])
+
     def append(self, turn: Turn) -> "Transcript":
         """This transcript with one more turn."""
         return Transcript(self.question, (*self.turns, turn))

@@ -1,13 +1,17 @@
 """Small encoders for the tests of this folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
 from trinity.config.schema import Slm, TinyEncoder
+from trinity.coordinator.slm import Encoder
 from trinity.coordinator.threads import use_threads
+from trinity.types import Transcript
 
 use_threads(1)
 
@@ -18,12 +22,23 @@ SLM = Slm(
     model="tiny-qwen3",
     device="cpu",
     dtype="float64",
+    engine="shared",
     input="suffix",
     read_position=-2,
     max_tokens=512,
     tiny=TINY,
 )
 VOCABULARY = 211
+
+
+def questions(*texts: str) -> list[Transcript]:
+    """Transcripts without turns."""
+    return [Transcript(text) for text in texts]
+
+
+def scaled(encoder: Encoder, transcripts: Sequence[Transcript], scales: np.ndarray) -> np.ndarray:
+    """States under one vector of scales."""
+    return encoder.adapted(transcripts, [encoder.candidate(scales)] * len(transcripts))
 
 
 def random_causal_lm(family: str, tied: bool = True, **overrides: Any) -> nn.Module:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trinity.coordinator.cache import HiddenCache, Lru
+from trinity.coordinator.cache import HiddenCache
+from trinity.coordinator.engine.memory import Lru
 from trinity.errors import TrinityError
 
 
@@ -34,9 +35,9 @@ def test_lru_drops_the_least_recently_used() -> None:
 
 
 def test_states_round_trip_over_processes_of_one_file(tmp_path: Path) -> None:
-    states = {f"text {number}": np.random.default_rng(number).normal(size=3) for number in range(1200)}
+    states = {f"text {number}".encode(): np.random.default_rng(number).normal(size=3) for number in range(1200)}
     HiddenCache(tmp_path, "a", 3).put(states)
-    found = HiddenCache(tmp_path, "a", 3).get([*states, "unknown"])
+    found = HiddenCache(tmp_path, "a", 3).get([*states, b"unknown"])
     assert found.keys() == states.keys()
     for text, state in states.items():
         np.testing.assert_array_equal(found[text], state)
@@ -46,7 +47,9 @@ def test_states_round_trip_over_processes_of_one_file(tmp_path: Path) -> None:
 def _fill(directory: Path, worker: int) -> None:
     cache = HiddenCache(directory, "a", 2)
     for number in range(40):
-        cache.put({f"{number}": np.array([number, 0.0]), f"{worker} {number}": np.array([number, worker])})
+        cache.put(
+            {f"{number}".encode(): np.array([number, 0.0]), f"{worker} {number}".encode(): np.array([number, worker])}
+        )
 
 
 def test_several_processes_write_at_once(tmp_path: Path) -> None:
@@ -57,10 +60,10 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     for process in workers:
         process.join()
         assert process.exitcode == 0
-    texts = [f"{number}" for number in range(40)] + [
-        f"{worker} {number}" for worker in range(3) for number in range(40)
+    keys = [f"{number}".encode() for number in range(40)] + [
+        f"{worker} {number}".encode() for worker in range(3) for number in range(40)
     ]
-    assert len(HiddenCache(tmp_path, "a", 2).get(texts)) == 160
+    assert len(HiddenCache(tmp_path, "a", 2).get(keys)) == 160
 
 
 @pytest.mark.parametrize("damage", [b"not a database" * 100, b"SQLite format 3\0" + b"\x10\x00\x01\x01" * 2000])
@@ -69,15 +72,15 @@ def test_a_damaged_file_is_set_aside(damage: bytes, tmp_path: Path, capsys: pyte
     path.write_bytes(damage)
     cache = HiddenCache(tmp_path, "a", 2)
     assert cache.path == path
-    assert cache.get(["x"]) == {}
-    cache.put({"x": np.ones(2)})
-    np.testing.assert_array_equal(HiddenCache(tmp_path, "a", 2).get(["x"])["x"], np.ones(2))
+    assert cache.get([b"x"]) == {}
+    cache.put({b"x": np.ones(2)})
+    np.testing.assert_array_equal(HiddenCache(tmp_path, "a", 2).get([b"x"])[b"x"], np.ones(2))
     assert path.with_suffix(".damaged").read_bytes() == damage
     assert "set aside" in capsys.readouterr().err
 
 
 def test_a_file_that_breaks_while_in_use_is_set_aside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    states = {f"text {number}": np.full(64, float(number)) for number in range(500)}
+    states = {f"text {number}".encode(): np.full(64, float(number)) for number in range(500)}
     HiddenCache(tmp_path, "a", 64).put(states)
     gc.collect()  # Closes the connection, which folds the log into the file.
     cache = HiddenCache(tmp_path, "a", 64)
@@ -97,6 +100,6 @@ def test_a_file_that_is_in_the_way_is_an_error_and_stays(tmp_path: Path) -> None
 
 
 def test_a_state_of_another_length_is_damage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    HiddenCache(tmp_path, "a", 3).put({"x": np.ones(3)})
-    assert HiddenCache(tmp_path, "a", 2).get(["x"]) == {}
+    HiddenCache(tmp_path, "a", 3).put({b"x": np.ones(3)})
+    assert HiddenCache(tmp_path, "a", 2).get([b"x"]) == {}
     assert "set aside" in capsys.readouterr().err

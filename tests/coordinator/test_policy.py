@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from encoders import SLM
+from encoders import SLM, questions, scaled
 
 from trinity.coordinator.base import State
 from trinity.coordinator.features import Features, fit_features
@@ -59,10 +59,9 @@ def test_logits_are_the_head_times_the_features_of_the_adapted_state(encoder: En
     weight, scales = layout.unpack(theta)
     features = fit_features("centred", encoder, QUESTIONS)
     policy = CoordinatorPolicy(encoder, layout, theta[None], features, "argmax")
-    texts = [state.transcript.text for state in _states()]
-    h = encoder.adapted(texts, scales)
+    h = scaled(encoder, [state.transcript for state in _states()], scales)
     assert features.mean is not None
-    shifted = h - encoder.states(QUESTIONS).mean(axis=0)
+    shifted = h - encoder.states(questions(*QUESTIONS)).mean(axis=0)
     expected = shifted / np.linalg.norm(shifted, axis=1, keepdims=True) @ weight.T
     np.testing.assert_allclose(policy.logits(_states()), expected, atol=1e-12)
     best = [Decision(int(row[:3].argmax()), ROLES[int(row[3:].argmax())]) for row in expected]

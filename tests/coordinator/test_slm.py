@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from encoders import SLM, VOCABULARY, random_causal_lm, save_pretrained
+from encoders import SLM, VOCABULARY, questions, random_causal_lm, save_pretrained, scaled
 
 from trinity.config.schema import Slm
-from trinity.coordinator.slm import Encoder, load_encoder
+from trinity.coordinator.engine.shared import SharedTrunk
+from trinity.coordinator.slm import load_encoder
 from trinity.coordinator.suffix import SUFFIX
 from trinity.errors import ConfigError
 
-TEXTS = ["w1 w2 w3", "w4", "w1 w2 w3 w9 w9 w9 w9 w9 w9"]
+TEXTS = questions("w1 w2 w3", "w4", "w1 w2 w3 w9 w9 w9 w9 w9 w9")
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +42,7 @@ def test_the_state_is_read_where_the_suffix_ends(tmp_path: Path) -> None:
     ids = encoder.ids("w1 w2")
     # <bos> w1 w2 < Head Input > <eos>: index -2 is the last token of the suffix.
     assert ids == [1, 8, 9, 3, 4, 5, 6, 2]
-    h = encoder.states(["w1 w2"])[0]
+    h = encoder.states(questions("w1 w2"))[0]
     np.testing.assert_allclose(h, _oracle(folder, ids, -2), rtol=1e-4, atol=1e-5)
     assert not np.allclose(h, _oracle(folder, ids, -1), rtol=1e-2)
     without = [1, 8, 9, 2]
@@ -51,7 +52,7 @@ def test_the_state_is_read_where_the_suffix_ends(tmp_path: Path) -> None:
 def test_reading_the_last_position_is_a_setting(tmp_path: Path) -> None:
     folder = save_pretrained(tmp_path / "model", random_causal_lm("Qwen2").float())
     encoder = load_encoder(_slm(folder, read_position=-1))
-    h = encoder.states(["w1 w2"])[0]
+    h = encoder.states(questions("w1 w2"))[0]
     np.testing.assert_allclose(h, _oracle(folder, encoder.ids("w1 w2"), -1), rtol=1e-4, atol=1e-5)
 
 
@@ -68,7 +69,7 @@ def test_long_transcripts_lose_their_middle_and_keep_the_suffix(tmp_path: Path) 
     words = [f"w{number}" for number in range(30)]
     assert len(encoder.ids(" ".join(words[:10]))) == 16
     assert encoder.ids(" ".join(words)) == [1, *range(7, 12), *range(32, 37), 3, 4, 5, 6, 2]
-    assert np.isfinite(encoder.states([" ".join(words * 50)])).all()
+    assert np.isfinite(encoder.states(questions(" ".join(words * 50)))).all()
 
 
 def test_the_context_of_the_model_caps_max_tokens(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_the_context_of_the_model_caps_max_tokens(tmp_path: Path) -> None:
 def test_empty_and_unicode_transcripts() -> None:
     encoder = load_encoder(SLM)
     texts = ["", "é→\U0001f600", "a\n", SUFFIX, "\ud800"]
-    assert np.isfinite(encoder.states(texts[:4])).all()
+    assert np.isfinite(encoder.states(questions(*texts[:4]))).all()
     assert all(encoder.ids(text)[-2:] == encoder.ids("")[-2:] for text in texts[:4])
 
 
@@ -89,8 +90,8 @@ def test_adapted_states_move_and_come_back(family: str, tmp_path: Path) -> None:
     encoder = load_encoder(_slm(save_pretrained(tmp_path / "model", random_causal_lm(family).float())))
     count = sum(encoder.svf_counts.values())
     plain = encoder.states(TEXTS)
-    np.testing.assert_allclose(encoder.adapted(TEXTS, np.ones(count)), plain, rtol=1e-6)
-    assert not np.allclose(encoder.adapted(TEXTS, np.full(count, 1.3)), plain, rtol=1e-2)
+    np.testing.assert_allclose(scaled(encoder, TEXTS, np.ones(count)), plain, rtol=1e-6)
+    assert not np.allclose(scaled(encoder, TEXTS, np.full(count, 1.3)), plain, rtol=1e-2)
     np.testing.assert_array_equal(encoder.states(TEXTS), plain)
 
 
@@ -100,10 +101,11 @@ def test_many_candidates_get_what_each_gets_alone() -> None:
     scales = 1 + 0.3 * np.random.default_rng(0).normal(size=(3, count))
     texts = [*TEXTS, TEXTS[0], TEXTS[1], TEXTS[0]]
     owner = [2, 0, 2, 0, 2, 2]
-    together = encoder.adapted_many(texts, owner, scales)
+    candidates = [encoder.candidate(one) for one in scales]
+    together = encoder.adapted(texts, [candidates[candidate] for candidate in owner])
     for index, (text, candidate) in enumerate(zip(texts, owner, strict=True)):
-        np.testing.assert_array_equal(encoder.adapted([text], scales[candidate])[0], together[index])
-        tensor = encoder.adapted_torch([text], torch.from_numpy(scales[candidate]))
+        np.testing.assert_array_equal(scaled(encoder, [text], scales[candidate])[0], together[index])
+        tensor = encoder.differentiable([text], torch.from_numpy(scales[candidate]))
         np.testing.assert_array_equal(tensor.numpy()[0], together[index])
     assert not np.allclose(together[0], together[3])
 
@@ -117,7 +119,7 @@ def test_states_equal_the_plain_forward(tmp_path: Path) -> None:
 
 def test_a_wrong_number_of_scales_is_refused() -> None:
     with pytest.raises(ValueError, match="scales"):
-        load_encoder(SLM).adapted(TEXTS, np.ones(3))
+        load_encoder(SLM).candidate(np.ones(3))
 
 
 def test_the_fingerprint_follows_all_that_decides_h(tmp_path: Path) -> None:
@@ -146,7 +148,7 @@ def test_states_are_kept_on_disk_over_encoders(tmp_path: Path, monkeypatch: pyte
     first = load_encoder(_slm(folder)).states(TEXTS)
     assert list((tmp_path / "original" / ".trinity" / "hidden").glob("*.sqlite"))
     again = load_encoder(_slm(folder))
-    monkeypatch.setattr(Encoder, "_run", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(SharedTrunk, "hidden", lambda *_: pytest.fail("computed again"))
     np.testing.assert_array_equal(again.states([*TEXTS, TEXTS[0]]), first[[0, 1, 2, 0]])
 
 
@@ -158,7 +160,7 @@ def test_the_tiny_encoder_keeps_nothing_on_disk(tmp_path: Path) -> None:
 def test_no_texts() -> None:
     encoder = load_encoder(SLM)
     assert encoder.states([]).shape == (0, encoder.hidden_size)
-    assert encoder.adapted_many([], [], np.ones((1, sum(encoder.svf_counts.values())))).shape == (
+    assert encoder.adapted([], []).shape == (
         0,
         encoder.hidden_size,
     )
@@ -220,5 +222,5 @@ def test_a_real_model() -> None:
     text = "What is 17 * 24?\n\nA Worker wrote: 408, naïvely."
     ids = encoder.ids(text)
     oracle = _oracle(Path(folder), ids, -2)
-    np.testing.assert_allclose(encoder.states([text])[0], oracle, atol=1e-5 * float(np.linalg.norm(oracle)))
+    np.testing.assert_allclose(encoder.states(questions(text))[0], oracle, atol=1e-5 * float(np.linalg.norm(oracle)))
     assert not np.allclose(oracle, _oracle(Path(folder), ids, -1), rtol=0.1)

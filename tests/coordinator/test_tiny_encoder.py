@@ -43,13 +43,13 @@ def _items(task: str) -> list[Item]:
     return [*splits["train"], *splits["valid"], *splits["test"]]
 
 
-def _after(item: Item, turns: str) -> str:
+def _after(item: Item, turns: str) -> Transcript:
     said = {"T": (Role.THINKER, plan_text("birch")), "W": (Role.WORKER, item.extra["wrong"])}
     said["V"] = (Role.VERIFIER, VERDICT_TEXTS[False])
     transcript = Transcript(item.question)
     for role, text in (said[turn] for turn in turns):
         transcript = transcript.append(Turn(Decision(0, role), Response(text, "stop", 1, 1), text))
-    return transcript.text
+    return transcript
 
 
 def test_vocabulary_and_weights_are_the_same_in_every_process() -> None:

@@ -16,7 +16,7 @@ from trinity.optim.fitness import Fitness, Sampling
 from trinity.optim.history import BestOnValidation, Progress, Trained, write_history
 from trinity.optim.methods import METHODS, policy_maker, population, train
 from trinity.orchestration.setting import Setting
-from trinity.types import Item
+from trinity.types import Item, Transcript
 
 AGENTS = ("atlas", "birch", "cedar")
 SMALL = {
@@ -98,7 +98,9 @@ def follow(setting: Setting, encoder: Encoder, agents: Sequence[int], validate_e
     config = setting.config
     layout = ThetaLayout.of(encoder, config.agents, config.episode.roles, svf=False)
     features = Features("l2")
-    common = features(encoder.states([item.question for item in [*setting.train, *setting.valid]])).mean(axis=0)
+    common = features(encoder.states([Transcript(item.question) for item in [*setting.train, *setting.valid]])).mean(
+        axis=0
+    )
     means = []
     for agent in agents:
         weight = np.zeros(layout.head_shape)

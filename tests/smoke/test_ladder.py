@@ -4,16 +4,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from sandboxes import SANDBOX
 from trinity.config import Config
 from trinity.coordinator.base import Policy, State
-from trinity.coordinator.engine import PlainForward
+from trinity.coordinator.engine.base import Candidate
+from trinity.coordinator.engine.reference import PlainForward, blocks
 from trinity.coordinator.features import fit_features
 from trinity.coordinator.fixed import FixedPolicy
 from trinity.coordinator.slm import Encoder, load_encoder
 from trinity.coordinator.suffix import SUFFIX, SuffixInput
+from trinity.coordinator.svf import Svf
 from trinity.coordinator.theta import ThetaLayout
 from trinity.coordinator.tiny import build_tiny
 from trinity.errors import DataError, PoolError, TrinityError
@@ -132,7 +133,7 @@ def tiny_encoder(config: Config, kind: type[Encoder] = Encoder, inputs: type[Suf
     model, tokenizer, _ = build_tiny(config.slm.tiny)
     model = model.eval().requires_grad_(False)
     read = inputs(tokenizer, config.slm.read_position, config.slm.max_tokens)
-    return kind("tiny-qwen3", model, read, PlainForward(model), "none")
+    return kind("tiny-qwen3", model, read, PlainForward(model), "none", Svf(blocks(model)[1][-2]))
 
 
 def test_s1_fails_without_the_suffix(configure: Callable[..., Config]) -> None:
@@ -153,9 +154,9 @@ class Trembling(Encoder):
 
     _calls = 0
 
-    def compute(self, texts: Sequence[str], scales: np.ndarray | None = None) -> np.ndarray:
+    def compute(self, transcripts: Sequence[Transcript], candidate: Candidate | None = None) -> np.ndarray:
         self._calls += 1
-        return super().compute(texts, scales) + 1e-15 * self._calls
+        return super().compute(transcripts, candidate) + 1e-15 * self._calls
 
 
 def test_s1_fails_where_extraction_is_not_deterministic(configure: Callable[..., Config]) -> None:
@@ -167,8 +168,8 @@ def test_s1_fails_where_extraction_is_not_deterministic(configure: Callable[...,
 class Deaf(Encoder):
     """Scales change nothing."""
 
-    def adapted_torch(self, texts: Sequence[str], scales: torch.Tensor) -> torch.Tensor:
-        return super().adapted_torch(texts, torch.ones_like(scales))
+    def candidate(self, scales: np.ndarray) -> Candidate:
+        return super().candidate(np.ones_like(scales))
 
 
 class Inexact(Encoder):
@@ -328,8 +329,8 @@ def test_s7_fails_where_the_optimiser_goes_the_wrong_way(
 class Useless(Encoder):
     """States that tell nothing of the text."""
 
-    def states(self, texts: Sequence[str]) -> np.ndarray:
-        return np.random.Generator(np.random.Philox(1)).standard_normal((len(texts), self.hidden_size))
+    def states(self, transcripts: Sequence[Transcript]) -> np.ndarray:
+        return np.random.Generator(np.random.Philox(1)).standard_normal((len(transcripts), self.hidden_size))
 
 
 def test_the_probe_fails_on_an_encoder_that_tells_nothing_apart(configure: Callable[..., Config]) -> None:

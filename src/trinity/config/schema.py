@@ -29,17 +29,21 @@ class Slm(Section):
     model: str
     device: Annotated[str, Field(pattern=r"^(auto|cpu|cuda(:\d+)?)$")]
     dtype: Literal["float32", "float64", "bfloat16"]
+    engine: Literal["shared", "reference"]
     input: Literal["suffix"]
     read_position: Annotated[int, Field(le=-1)]
     max_tokens: Annotated[int, Field(ge=16)]
     tiny: TinyEncoder | None = None
 
 
+Matrices = Literal["layer", "layer+embeddings"]
+
+
 class Svf(Section):
-    """Singular-value scales of the second-to-last block (spec section 0.3.1)."""
+    """Singular-value scales of the second-to-last block (spec section 0.3.1), and of the embeddings (the paper's)."""
 
     enabled: bool
-    matrices: Literal["layer"]
+    matrices: Matrices
     sigma_ratio: Positive
 
 
@@ -137,6 +141,7 @@ class Run(Section):
 
     concurrency: Count
     threads: Count
+    encoder_mb: Count
 
 
 class Report(Section):

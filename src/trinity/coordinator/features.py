@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from trinity.coordinator.slm import Encoder
+from trinity.types import Transcript
 
 Kind = Literal["l2", "raw", "centred"]
 
@@ -48,4 +49,7 @@ class Features:
 
 def fit_features(kind: Kind, encoder: Encoder, questions: Sequence[str]) -> Features:
     """Features of a kind; for `centred`, around the mean unadapted state of the training questions."""
-    return Features(kind, encoder.states(questions).mean(axis=0) if kind == "centred" else None)
+    return Features(
+        kind,
+        encoder.states([Transcript(question) for question in questions]).mean(axis=0) if kind == "centred" else None,
+    )

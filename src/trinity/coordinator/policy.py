@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trinity.coordinator.base import State
+from trinity.coordinator.engine.base import Candidate
 from trinity.coordinator.features import Features
 from trinity.coordinator.head import Selection, choose, softmax
 from trinity.coordinator.slm import Encoder
@@ -41,6 +42,7 @@ class CoordinatorPolicy:
         unpacked = [layout.unpack(theta) for theta in thetas]
         self._weights = np.stack([weight for weight, _ in unpacked])
         self._scales = np.stack([scales for _, scales in unpacked])
+        self._candidates: dict[int, Candidate] = {}
 
     @classmethod
     def of(cls, coordinator: Coordinator, encoder: Encoder, selection: Selection) -> "CoordinatorPolicy":
@@ -49,15 +51,23 @@ class CoordinatorPolicy:
 
     def logits(self, states: Sequence[State]) -> np.ndarray:
         """The head's output, [len, rows]: agents first, then roles."""
-        texts = [state.transcript.text for state in states]
+        transcripts = [state.transcript for state in states]
         owner = [state.candidate for state in states]
-        adapted = self._layout.svf and texts
-        h = self._encoder.adapted_many(texts, owner, self._scales) if adapted else self._encoder.states(texts)
+        if self._layout.svf:
+            h = self._encoder.adapted(transcripts, [self._adapted(candidate) for candidate in owner])
+        else:
+            h = self._encoder.states(transcripts)
         # A sum a row, not one matrix product: a state's logits must not depend on the states beside it.
         logits = np.asarray((self._weights[owner] * self._features(h)[:, None, :]).sum(axis=-1))
         if not np.isfinite(logits).all():
             raise ConfigError("the head's logits are not finite: optim.sigma0 or a learning rate is too large")
         return logits
+
+    def _adapted(self, candidate: int) -> Candidate:
+        """The weights of a candidate: built when it first decides, kept as long as this policy."""
+        if candidate not in self._candidates:
+            self._candidates[candidate] = self._encoder.candidate(self._scales[candidate])
+        return self._candidates[candidate]
 
     def options(self, states: Sequence[State]) -> list[list[tuple[float, Decision]]]:
         """Every decision that may be taken at a state, with its probability over the keyed draws."""

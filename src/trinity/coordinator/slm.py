@@ -1,5 +1,6 @@
 """The encoder: a causal language model whose final state at the head-input position the head reads (spec section 3)."""
 
+import copy
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,13 +13,18 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from trinity.config.schema import Slm
-from trinity.coordinator.cache import HiddenCache, Lru, cache_directory
-from trinity.coordinator.engine import Engine, Ids, PlainForward, SharedTrunk, blocks, not_shared
+from trinity.config.schema import Matrices, Slm
+from trinity.coordinator.cache import HiddenCache, cache_directory
+from trinity.coordinator.engine.base import Candidate, Engine, Reading
+from trinity.coordinator.engine.memory import Lru
+from trinity.coordinator.engine.reference import PlainForward, blocks
+from trinity.coordinator.engine.shared import SharedTrunk, not_shared
+from trinity.coordinator.engine.spread import Spread
 from trinity.coordinator.suffix import SUFFIX, SuffixInput
-from trinity.coordinator.svf import Svf
+from trinity.coordinator.svf import Svf, factors_directory
 from trinity.coordinator.tiny import build_tiny
 from trinity.errors import ConfigError
+from trinity.types import Transcript
 
 _STATES_BYTES = 1 << 28
 _CHUNK = 32
@@ -33,8 +39,9 @@ class Encoder:
         name: As in params.yaml.
         model: A base model (without language-model head), not changed by anything here.
         inputs: The input rule.
-        engine: Runs the model.
+        engine: Runs the model; its counts say what was computed.
         fingerprint: Of weights, configuration, input rule and dtype.
+        svf: The matrices that are scaled.
         cache: Keeps unadapted states on disk, where given.
     """
 
@@ -45,18 +52,20 @@ class Encoder:
         inputs: SuffixInput,
         engine: Engine,
         fingerprint: str,
+        svf: Svf,
         cache: HiddenCache | None = None,
     ) -> None:
         layers = blocks(model)[1]
         self.name, self.fingerprint = name, fingerprint
         self.hidden_size, self.n_layers = int(model.config.hidden_size), len(layers)
-        self._inputs, self._engine, self._cache = inputs, engine, cache
-        self._plain, self._svf = PlainForward(model), Svf(layers[-2])
-        self._states: Lru[str, np.ndarray] = Lru(_STATES_BYTES)
+        self.engine, self._inputs, self._cache = engine, inputs, cache
+        self._plain, self._svf = PlainForward(model), svf
+        self._unadapted = Candidate()
+        self._states: Lru[bytes, np.ndarray] = Lru(_STATES_BYTES)
 
     @property
     def svf_counts(self) -> dict[str, int]:
-        """Singular values by linear matrix of the second-to-last block, in the order of the scales."""
+        """Singular values by scaled matrix, in the order of the scales."""
         return self._svf.counts
 
     @property
@@ -76,78 +85,56 @@ class Encoder:
         """Token ids of the encoder's input for a transcript, suffix and EOS included."""
         return list(self._inputs.ids(text))
 
-    def states(self, texts: Sequence[str]) -> np.ndarray:
-        """Unadapted states, [len, d] float64; each text is computed once and kept."""
-        found = {text: state for text in texts if (state := self._states.get(text)) is not None}
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
+    def states(self, transcripts: Sequence[Transcript]) -> np.ndarray:
+        """Unadapted states, [len, d] float64; each reading is computed once and kept."""
+        readings = {reading.key: reading for reading in map(self._inputs.reading, transcripts)}
+        found = {key: state for key in readings if (state := self._states.get(key)) is not None}
+        missing = [key for key in readings if key not in found]
         if self._cache is not None and missing:
             found |= (kept := self._cache.get(missing))
-            missing = [text for text in missing if text not in kept]
-        for states in self._computed(missing):
+            missing = [key for key in missing if key not in kept]
+        for states in self._computed([readings[key] for key in missing]):
             if self._cache is not None:
                 self._cache.put(states)
             found |= states
-        for text, state in found.items():
-            self._states.put(text, state, state.nbytes)
-        return np.stack([found[text] for text in texts]) if texts else np.empty((0, self.hidden_size))
+        for key, state in found.items():
+            self._states.put(key, state, state.nbytes)
+        rows = [found[self._inputs.reading(transcript).key] for transcript in transcripts]
+        return np.stack(rows) if rows else np.empty((0, self.hidden_size))
 
-    def compute(self, texts: Sequence[str], scales: np.ndarray | None = None) -> np.ndarray:
+    def compute(self, transcripts: Sequence[Transcript], candidate: Candidate | None = None) -> np.ndarray:
         """States by the plain Hugging Face forward, nothing kept or shared: what every other way must equal.
 
         Args:
-            texts: Transcripts.
-            scales: [sum of counts]; None leaves the encoder unadapted.
+            transcripts: What is read.
+            candidate: None leaves the encoder unadapted.
         """
+        readings = [self._inputs.reading(transcript) for transcript in transcripts]
+        return _array(self._plain.hidden(readings, [candidate or self._unadapted] * len(readings)))
+
+    def candidate(self, scales: np.ndarray) -> Candidate:
+        """The weights under one vector of scales (concatenated in the order of `svf_counts`), built here and once."""
         with torch.no_grad():
-            weights = {} if scales is None else self._svf.weights(torch.from_numpy(scales))
-            states = self._plain.hidden([self._inputs.read(text) for text in texts], weights)
-        return _array(states)
+            return self._svf.candidate(torch.from_numpy(np.asarray(scales, dtype=np.float64)))
 
-    def adapted(self, texts: Sequence[str], scales: np.ndarray) -> np.ndarray:
-        """States under one vector of scales (concatenated in the order of `svf_counts`), [len, d] float64."""
-        return self.adapted_many(texts, [0] * len(texts), scales[None])
+    def adapted(self, transcripts: Sequence[Transcript], candidates: Sequence[Candidate]) -> np.ndarray:
+        """States of each transcript under the candidate beside it, [len, d] float64."""
+        if not transcripts:
+            return np.empty((0, self.hidden_size))
+        return _array(self.engine.hidden([self._inputs.reading(transcript) for transcript in transcripts], candidates))
 
-    def adapted_many(self, texts: Sequence[str], owner: Sequence[int], scales: np.ndarray) -> np.ndarray:
-        """States of each text under its owner's scales, [len, d] float64; W' is built once an owner.
+    def differentiable(self, transcripts: Sequence[Transcript], scales: Tensor) -> Tensor:
+        """States under one vector of scales, [len, d], differentiable in the scales."""
+        readings = [self._inputs.reading(transcript) for transcript in transcripts]
+        return self.engine.differentiable(readings, self._svf.candidate(scales))
 
-        Args:
-            texts: Transcripts.
-            owner: Row of `scales` by text.
-            scales: [candidates, sum of counts].
-        """
-        states = np.empty((len(texts), self.hidden_size))
-        mine: dict[int, list[int]] = {}
-        for index, candidate in enumerate(owner):
-            mine.setdefault(candidate, []).append(index)
-        for candidate, indices in mine.items():
-            vector = torch.from_numpy(np.asarray(scales[candidate], dtype=np.float64))
-            with torch.no_grad():
-                states[indices] = _array(self.adapted_torch([texts[index] for index in indices], vector))
-        return states
-
-    def adapted_torch(self, texts: Sequence[str], scales: Tensor) -> Tensor:
-        """States under one vector of scales, [len, d] in the model's dtype, differentiable in the scales."""
-        expected = sum(self.svf_counts.values())
-        if scales.shape != (expected,):
-            raise ValueError(f"expected {expected} scales, got shape {tuple(scales.shape)}")
-        return self._run(texts, self._svf.weights(scales))
-
-    def _run(self, texts: Sequence[str], weights: Mapping[str, Tensor]) -> Tensor:
-        sequences = [self._inputs.read(text) for text in texts]
-        row: dict[Ids, int] = {}
-        for ids in sequences:
-            row.setdefault(ids, len(row))
-        states = self._engine.hidden(list(row), weights)
-        return states[torch.tensor([row[ids] for ids in sequences], device=states.device)]
-
-    def _computed(self, texts: list[str]) -> Iterator[dict[str, np.ndarray]]:
-        quiet = len(texts) <= _PROGRESS_FROM or self._cache is None
-        with tqdm(total=len(texts), desc="encoder", unit="text", file=sys.stderr, disable=quiet) as progress:
-            for start in range(0, len(texts), _CHUNK):
-                part = texts[start : start + _CHUNK]
-                with torch.no_grad():
-                    states = self._run(part, {})
-                yield dict(zip(part, _array(states), strict=True))
+    def _computed(self, readings: list[Reading]) -> Iterator[dict[bytes, np.ndarray]]:
+        quiet = len(readings) <= _PROGRESS_FROM or self._cache is None
+        with tqdm(total=len(readings), desc="encoder", unit="text", file=sys.stderr, disable=quiet) as progress:
+            for start in range(0, len(readings), _CHUNK):
+                part = readings[start : start + _CHUNK]
+                states = _array(self.engine.hidden(part, [self._unadapted] * len(part)))
+                yield {reading.key: state for reading, state in zip(part, states, strict=True)}
                 progress.update(len(part))
 
 
@@ -155,8 +142,13 @@ def _array(states: Tensor) -> np.ndarray:
     return np.asarray(states.to("cpu", torch.float64).numpy())
 
 
-def load_encoder(slm: Slm) -> Encoder:
+def load_encoder(slm: Slm, matrices: Matrices = "layer", memory: int = 1 << 30) -> Encoder:
     """The encoder that params.yaml names: a Hugging Face id or folder (safetensors, no remote code), or the tiny one.
+
+    Args:
+        slm: The section of params.yaml.
+        matrices: What is scaled (`svf.matrices`).
+        memory: Bytes of what the engine keeps (`run.encoder_mb`).
 
     Raises:
         ConfigError: the model, its tokenizer, the device or the input rule cannot be used.
@@ -174,13 +166,35 @@ def load_encoder(slm: Slm) -> Encoder:
     longest = getattr(model.config, "max_position_embeddings", None) or slm.max_tokens
     inputs = SuffixInput(tokenizer, slm.read_position, min(slm.max_tokens, longest))
     fingerprint = _fingerprint(model, description, tokenizer, inputs, slm.dtype)
-    reason = not_shared(model)
+    reason = _not_shared(slm, model, matrices)
     if reason:
-        print(f"slm.model: {slm.model}: plain forward for every candidate, since {reason}", file=sys.stderr)
-    engine: Engine = PlainForward(model) if reason else SharedTrunk(model)
-    size = int(model.config.hidden_size)
-    cache = None if slm.tiny is not None else HiddenCache(cache_directory(), fingerprint, size)
-    return Encoder(slm.model, model, inputs, engine, fingerprint, cache)
+        print(f"slm.model: {slm.model}: the reference engine serves it, as {reason}", file=sys.stderr)
+    reference = slm.engine == "reference" or reason is not None
+    engine: Engine = PlainForward(model) if reference else _shared_engine(slm, model, memory)
+    size, kind = int(model.config.hidden_size), "reference" if reference else "shared"
+    cache = None if slm.tiny is not None else HiddenCache(cache_directory(), f"{fingerprint[:32]}.{kind}", size)
+    embedding = model.get_input_embeddings().weight if matrices == "layer+embeddings" else None
+    svf = Svf(blocks(model)[1][-2], None if slm.tiny is not None else factors_directory(), embedding)
+    return Encoder(slm.model, model, inputs, engine, fingerprint, svf, cache)
+
+
+def _not_shared(slm: Slm, model: nn.Module, matrices: Matrices) -> str | None:
+    """Why the reference engine must serve what params.yaml wants of the shared one; None if it need not."""
+    if slm.engine == "reference":
+        return None
+    if matrices != "layer":
+        return f"with svf.matrices: {matrices} candidates differ from the first block on"
+    return not_shared(model)
+
+
+def _shared_engine(slm: Slm, model: nn.Module, memory: int) -> Engine:
+    """One engine, or with `slm.device: auto` on a machine with several CUDA devices one on each."""
+    count = torch.cuda.device_count() if slm.device == "auto" else 1
+    if count < 2:
+        return SharedTrunk(model, memory)
+    devices = [torch.device("cuda", number) for number in range(count)]
+    models = [model.to(devices[0]), *(copy.deepcopy(model).to(device) for device in devices[1:])]
+    return Spread([SharedTrunk(each, memory) for each in models], devices)
 
 
 def _device(name: str) -> torch.device:

@@ -16,7 +16,7 @@ from trinity.coordinator.slm import Encoder
 from trinity.coordinator.theta import ThetaLayout
 from trinity.optim.fitness import Fitness, mean_reward
 from trinity.optim.history import BestOnValidation, Progress, Trained, shares
-from trinity.types import Decision, Episode
+from trinity.types import Decision, Episode, Transcript
 
 
 class PolicyGradient:
@@ -55,14 +55,15 @@ class PolicyGradient:
         """
         gains: dict[str, Counter[Decision]] = {}
         visits: Counter[str] = Counter()
+        transcripts: dict[str, Transcript] = {}
         for episode, advantage in zip(episodes, advantages, strict=True):
-            transcript = type(episode.transcript)(episode.transcript.question)
-            for turn in episode.transcript.turns:
+            for number, turn in enumerate(episode.transcript.turns):
+                transcript = episode.transcript.before(number)
+                transcripts.setdefault(transcript.text, transcript)
                 gains.setdefault(transcript.text, Counter())[turn.decision] += advantage
                 visits[transcript.text] += 1
-                transcript = transcript.append(turn)
         texts = list(gains)
-        logits = self._logits(texts)
+        logits = self._logits(list(transcripts.values()))
         agents = len(self._layout.agents)
         total = torch.zeros((), dtype=torch.float64)
         weights = torch.tensor([float(visits[text]) for text in texts], dtype=torch.float64)
@@ -84,11 +85,11 @@ class PolicyGradient:
         self.loss(episodes, advantages).backward()
         self._adam.step()
 
-    def _logits(self, texts: Sequence[str]) -> torch.Tensor:
+    def _logits(self, transcripts: Sequence[Transcript]) -> torch.Tensor:
         if self._layout.svf:
-            h = self._encoder.adapted_torch(texts, self._scales)
+            h = self._encoder.differentiable(transcripts, self._scales)
         else:
-            h = torch.from_numpy(self._encoder.states(texts))
+            h = torch.from_numpy(self._encoder.states(transcripts))
         return self._features.torch(h.to("cpu", torch.float64)) @ self._weight.T
 
 

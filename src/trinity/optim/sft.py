@@ -14,7 +14,7 @@ from trinity.optim.fitness import Fitness
 from trinity.optim.history import BestOnValidation, Progress, Trained
 from trinity.orchestration.rollout import Job
 from trinity.rng import Key, integer, shuffled
-from trinity.types import Role
+from trinity.types import Role, Transcript
 
 
 def worker_labels(fitness: Fitness, label_seeds: int, *, key: tuple[Key, ...]) -> list[int]:
@@ -79,7 +79,7 @@ def sft(
         progress: Shows it, a step a learning rate.
     """
     labels = torch.tensor(worker_labels(fitness, label_seeds, key=key))
-    inputs = features.torch(torch.from_numpy(encoder.states([item.question for item in fitness.train])))
+    inputs = features.torch(torch.from_numpy(encoder.states([Transcript(item.question) for item in fitness.train])))
     worker = layout.roles.index(Role.WORKER)
     agents = len(layout.agents)
     best = BestOnValidation()

@@ -14,7 +14,7 @@ from trinity.coordinator.theta import ThetaLayout
 from trinity.optim.cmaes import SepCmaEs, default_population
 from trinity.rng import generator
 from trinity.smoke.ladder import Rung, require
-from trinity.types import Item
+from trinity.types import Item, Transcript
 
 # On fewer items the probe itself is too noisy to judge an encoder by.
 PROBE_BAR, PROBE_ITEMS = 0.95, 90
@@ -28,9 +28,10 @@ def coordinator_rungs(
 ) -> list[Rung]:
     """The rungs that need an encoder and some questions, by task."""
     text = next(iter(train.values()))[0].question
+    transcript = Transcript(text)
 
     def s1() -> dict[str, Any]:
-        first, second = encoder.compute([text])[0], encoder.compute([text])[0]
+        first, second = (encoder.compute([transcript])[0] for _ in range(2))
         require(np.array_equal(first, second), "two extractions of one transcript differ")
         require(first.shape == (encoder.hidden_size,), f"h has shape {first.shape}, not ({encoder.hidden_size},)")
         ids = encoder.ids(text)
@@ -58,7 +59,9 @@ def coordinator_rungs(
         )
         scales = np.ones(count)
         scales[0] = 1.5
-        moved = float(np.abs(encoder.adapted([text], scales) - encoder.adapted([text], np.ones(count))).max())
+        candidates = [encoder.candidate(one) for one in (scales, np.ones(count))]
+        changed, same = encoder.adapted([transcript, transcript], candidates)
+        moved = float(np.abs(changed - same).max())
         require(moved > 0, "changing a scale does not change h")
         return {
             "scales": count,
@@ -101,7 +104,7 @@ def coordinator_rungs(
                 saw[task] = f"not measured: that takes {PROBE_ITEMS} training items and two domains"
                 continue
             features = fit_features(config.head.features, encoder, [item.question for item in items])
-            h = features(encoder.states([item.question for item in items]))
+            h = features(encoder.states([Transcript(item.question) for item in items]))
             saw[task] = probe_accuracy(h, [item.domain for item in items], config.data.seed)
         if config.slm.tiny is not None:
             low = {task: value for task, value in saw.items() if isinstance(value, float) and value < PROBE_BAR}
