@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 from typing import Any
 
@@ -37,6 +38,7 @@ class Latency:
     mean: float
     sigma: float
 
+    @cache  # noqa: B019 - a few thousand requests of one bench
     def of(self, model: str, prompt: str) -> float:
         """Seconds that this request takes whenever it comes."""
         if self.sigma == 0:

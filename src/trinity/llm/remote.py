@@ -214,15 +214,16 @@ class RemotePool:
 
         try:
             reply, tried = await persistently(attempt, call, agent.name, tries, self._first_wait, here.sleep)
-            self._ledger.settle(claim, call, reply, purpose, time.monotonic() - started, tried, keep=keep)
+            seconds = time.monotonic() - started
+            other = self._ledger.settle(claim, call, reply, purpose, seconds, tried, keep=keep)
         except BaseException:
             self._ledger.release(claim)
             raise
         finally:
             here.say_ended()
         self._learn_price(agent, reply.prompt_tokens, reply.completion_tokens, reply.usd)
-        # An earlier reply may have been imported meanwhile: it stays, and a replay will use it.
-        return (self._database.get(claim) if keep else None) or reply
+        # An earlier reply was imported meanwhile: it stays, and a replay will use it.
+        return (self._database.get(claim) if other else None) or reply
 
     async def _claim(self, here: "_Loop", agent: Agent, call: Call, claim: bytes) -> Reply | None:
         """Waits until the call may be made; the reply if another process made it in the meantime."""

@@ -126,7 +126,7 @@ class Ledger:
 
     def settle(
         self, claim: bytes, call: Call, reply: Reply, purpose: Purpose, seconds: float, tries: int, *, keep: bool
-    ) -> None:
+    ) -> bool:
         """Stores a reply, counts what it cost and ends the claim, all or nothing.
 
         Args:
@@ -137,13 +137,16 @@ class Ledger:
             seconds: From the first attempt to the reply.
             tries: Attempts that it took.
             keep: Whether the reply is stored, or only counted.
+
+        Returns:
+            Whether the store holds another reply to this call: an earlier one, which stays.
         """
         created = now()
         with self._database.transaction():
-            if keep:
-                self._database.insert(Entry(call, reply, created))
+            other = keep and not self._database.insert(Entry(call, reply, created))
             self._count(call, reply, purpose, seconds, tries, created)
             self._end(claim)
+        return other
 
     def charge(self, call: Call, reply: Reply, purpose: Purpose, seconds: float) -> None:
         """Counts what came and is charged, but is no reply; the claim stays."""
