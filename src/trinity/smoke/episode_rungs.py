@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trinity.config import Config
+from trinity.coordinator.base import State
 from trinity.coordinator.fixed import FixedPolicy
 from trinity.coordinator.theta import ThetaLayout
 from trinity.optim.fitness import Fitness, MakePolicy, Sampling, mean_reward
@@ -16,11 +17,9 @@ from trinity.orchestration.setting import Setting
 from trinity.rewards.grader import Grader
 from trinity.rng import generator
 from trinity.smoke.ladder import Rung, require
-from trinity.types import Decision, Episode, Item, Request, Response, Role
+from trinity.types import Decision, Episode, Item, Request, Response, Role, Transcript
 
 ACCEPTING, SILENT = "Checked.\nVERDICT: ACCEPT", "I have no verdict."
-UNREAD = dict.fromkeys(Role, "")
-"""What is answered where only the first choice counts: no call is made for it."""
 GATE_SAMPLES, GATE_Z = 600, 4.5
 TOY = {
     "math": ("2", "The answer is \\boxed{2}.", "The answer is \\boxed{3}."),
@@ -40,7 +39,7 @@ NOTHING_TO_TRY = {
 
 @dataclass(frozen=True)
 class ScriptedPool:
-    """Answers by role with fixed texts: the pool of rung S4 and gate (a)."""
+    """Answers by role with fixed texts: the pool of rung S4."""
 
     agents: tuple[str, ...]
     texts: Mapping[Role, str]
@@ -111,10 +110,10 @@ def episode_rungs(
 
     def uniform_choices() -> dict[str, Any]:
         policy = make_policy(layout.start()[None], "sample")
-        jobs = [Job(setting.train[i % len(setting.train)], key=("gate", i)) for i in range(GATE_SAMPLES)]
-        one_turn = replace(rules, max_turns=1)
-        with Rollouts(ScriptedPool(rules.agents, UNREAD), setting.rollouts.grader, one_turn, 1) as rollouts:
-            decisions = [e.transcript.turns[0].decision for e in rollouts.run(policy, jobs)]
+        items = [setting.train[i % len(setting.train)] for i in range(GATE_SAMPLES)]
+        decisions = policy.decide(
+            [State(item.id, Transcript(item.question), 0, ("gate", i)) for i, item in enumerate(items)]
+        )
         saw: dict[str, Any] = {"samples": GATE_SAMPLES}
         groups: Mapping[str, tuple[int, Callable[[Decision], str]]] = {
             "agents": (len(rules.agents), lambda d: rules.agents[d.agent]),
