@@ -50,7 +50,7 @@ def test_all_stages_run_and_the_agents_are_told_apart(tmp_path: Path, monkeypatc
         ("split.py", "--task", "toy"), ("smoke.py",), ("headroom.py", "--task", "toy"),
         ("train.py", "--task", "toy", "--method", "cma"), ("evaluate.py", "--task", "toy"), ("report.py",),
     ):  # fmt: skip
-        command = [sys.executable, ROOT / "stages" / script, *arguments]
+        command = [sys.executable, str(ROOT / "stages" / script), *arguments]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, (script, done.stderr[-2000:])
     ladder = json.loads((tmp_path / "reports" / "smoke.json").read_text())["rungs"]
