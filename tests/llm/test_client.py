@@ -27,7 +27,7 @@ from faulty_server import (
 )  # fmt: skip
 
 from trinity.config.pool import Agent, Price
-from trinity.llm import failures
+from trinity.llm import diagnosis, failures
 from trinity.llm.call import Call, Reply
 from trinity.llm.client import Client
 from trinity.types import Message
@@ -432,8 +432,8 @@ def test_a_refusal_that_is_not_of_the_prompt_is_no_reply(status: int, body: dict
     response = httpx.Response(status, json=body, request=httpx.Request("POST", "http://provider.invalid"))
     error = litellm.APIError(status, str(body["error"]), "openai", "tiny")
     error.__cause__ = httpx.HTTPStatusError("refused", request=response.request, response=response)
-    assert not failures.is_filtered(error)
+    assert not diagnosis.is_filtered(error)
 
 
 def test_a_date_beyond_the_calendar_asks_for_no_wait() -> None:
-    assert failures._seconds("Wed, 21 Oct 99999999999999999999 07:28:00 GMT") is None
+    assert diagnosis._seconds("Wed, 21 Oct 99999999999999999999 07:28:00 GMT") is None

@@ -77,6 +77,17 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Usage:
+    """What a call was charged for; see `Reply`."""
+
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    usd: float | None
+
+
+@dataclass(frozen=True)
 class Reply:
     """A completed reply of a real model.
 
@@ -97,6 +108,11 @@ class Reply:
     usd: float | None = None
     model: str = ""
     estimated: bool = False
+
+    @property
+    def usage(self) -> Usage:
+        """What it was charged for."""
+        return Usage(self.model, self.prompt_tokens, self.completion_tokens, self.reasoning_tokens, self.usd)
 
     @cached_property
     def canonical(self) -> bytes:

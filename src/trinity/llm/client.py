@@ -8,7 +8,8 @@ from typing import Any
 
 from trinity.config.pool import Agent
 from trinity.llm.call import Call, Reply
-from trinity.llm.failures import Limits, Malformed, NoKey, failure_of, is_filtered
+from trinity.llm.diagnosis import failure_of, is_filtered
+from trinity.llm.failures import Limits, Malformed, NoKey
 from trinity.llm.keys import key_of, key_problem
 from trinity.llm.replies import clean, read_reply, said_price
 

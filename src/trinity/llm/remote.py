@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,14 @@ from trinity.config import Config
 from trinity.config.pool import Agent
 from trinity.errors import NotStored, PoolError
 from trinity.llm.call import Call, Reply
-from trinity.llm.client import Client, closing_connections, table_price
-from trinity.llm.failures import CallFailed, GivenUp, Limits
+from trinity.llm.client import Client, table_price
+from trinity.llm.failures import CallFailed, Limits
 from trinity.llm.keys import model_line
 from trinity.llm.retries import FIRST_WAIT, persistently
 from trinity.llm.store.database import Database, store_directory
 from trinity.llm.store.ledger import Budget, Claimed, Ledger, Purpose, Reused
 from trinity.llm.store.packs import read_new_packs
+from trinity.llm.underway import Underway
 from trinity.types import Decoding, Request, Response
 
 POLL_SECONDS = 0.5
@@ -102,7 +103,7 @@ class RemotePool:
         self._clients: dict[str, Client] = {}
         self._reused: dict[Purpose, Reused] = {}
         self._times: dict[str, float] = {}
-        self._loop: _Loop | None = None
+        self._loop: Underway | None = None
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -158,17 +159,17 @@ class RemotePool:
                 continue  # whoever asked was stopped
             return _response(await self._ask_once(here, agent, call, purpose))
 
-    async def _here(self) -> "_Loop":
+    async def _here(self) -> Underway:
         """What belongs to the running loop. A pool may serve one loop after another, not two at once."""
         loop = asyncio.get_running_loop()
         if self._loop is None or self._loop.loop is not loop:
             if self._loop is not None and self._loop.in_flight:
                 raise RuntimeError("a pool serves one event loop at a time")
-            self._loop = _Loop(loop, self._pool.concurrency)
+            self._loop = Underway(loop, self._pool.concurrency)
             await anext(self._loop.connections)
         return self._loop
 
-    async def _ask_once(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose) -> Reply:
+    async def _ask_once(self, here: Underway, agent: Agent, call: Call, purpose: Purpose) -> Reply:
         future: asyncio.Future[Reply] = here.loop.create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())  # it may be nobody else's concern
         here.in_flight[call.key] = future
@@ -184,7 +185,7 @@ class RemotePool:
             if not future.done():
                 future.cancel()
 
-    async def _ask(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
+    async def _ask(self, here: Underway, agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
         with here.asking():
             try:
                 async with here.limits.get(agent.name, contextlib.nullcontext()):
@@ -198,7 +199,7 @@ class RemotePool:
                     here.say_failed()
                 raise
 
-    async def _make(self, here: "_Loop", agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
+    async def _make(self, here: Underway, agent: Agent, call: Call, purpose: Purpose, claim: bytes) -> Reply:
         """Makes a call that is claimed, and settles it."""
         client, tries, keep = self._client(agent), self._pool.tries, self._pool.responses == "record"
         started = time.monotonic()
@@ -225,7 +226,7 @@ class RemotePool:
         # An earlier reply was imported meanwhile: it stays, and a replay will use it.
         return (self._database.get(claim) if other else None) or reply
 
-    async def _claim(self, here: "_Loop", agent: Agent, call: Call, claim: bytes) -> Reply | None:
+    async def _claim(self, here: Underway, agent: Agent, call: Call, claim: bytes) -> Reply | None:
         """Waits until the call may be made; the reply if another process made it in the meantime."""
         usd = self._most(agent, call)
         while True:
@@ -240,7 +241,7 @@ class RemotePool:
                 return reply
             await self._another_end(here)
 
-    async def _another_end(self, here: "_Loop") -> None:
+    async def _another_end(self, here: Underway) -> None:
         """Waits until a request of this process has ended, or, as others tell nothing of theirs, a moment."""
         await asyncio.wait([here.ended], timeout=POLL_SECONDS)
         if time.monotonic() - here.looked >= POLL_SECONDS:
@@ -278,70 +279,6 @@ class RemotePool:
 
     def _count_reuse(self, purpose: Purpose, reply: Reply) -> None:
         self._reused[purpose] = self._reused.get(purpose, Reused()).plus(reply)
-
-
-class _Loop:
-    """What a pool keeps for one event loop.
-
-    Attributes:
-        limits: By agent, of the requests under way.
-        in_flight: By the key of their calls, replies that are awaited.
-        ended: Done when the next request under way has ended.
-        failed: Done once a request failed for good, until none is under way.
-        turn: Held by the one request that waits for room in the budget for all that do.
-        looked: When claims of dead processes were last looked for.
-        connections: Closes those that litellm keeps when the loop ends.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, concurrency: Mapping[str, int]) -> None:
-        self.loop = loop
-        self.limits = {agent: asyncio.Semaphore(most) for agent, most in concurrency.items()}
-        self.in_flight: dict[bytes, asyncio.Future[Reply]] = {}
-        self.ended: asyncio.Future[None] = loop.create_future()
-        self.failed: asyncio.Future[None] = loop.create_future()
-        self._asking = 0
-        self.turn = asyncio.Lock()
-        self.looked = time.monotonic()
-        self.connections = closing_connections()
-
-    def say_ended(self) -> None:
-        """Wakes whoever waits for a request to end."""
-        self.ended.set_result(None)
-        self.ended = self.loop.create_future()
-
-    @contextlib.contextmanager
-    def asking(self) -> Iterator[None]:
-        """Around a request. A failure for good holds for all that are under way with it."""
-        self._asking += 1
-        try:
-            yield
-        finally:
-            self._asking -= 1
-            if self._asking == 0 and self.failed.done():
-                self.failed = self.loop.create_future()
-
-    def say_failed(self) -> None:
-        """Ends the waits of whoever would try again."""
-        if not self.failed.done():
-            self.failed.set_result(None)
-
-    def go_on(self) -> None:
-        """Before an attempt.
-
-        Raises:
-            GivenUp: another request has failed for good.
-        """
-        if self.failed.done():
-            raise GivenUp("not tried, as another call failed")
-
-    async def sleep(self, seconds: float) -> None:
-        """Waits, unless another request fails for good meanwhile.
-
-        Raises:
-            GivenUp: one did.
-        """
-        await asyncio.wait([self.failed], timeout=seconds)
-        self.go_on()
 
 
 def _response(reply: Reply) -> Response:

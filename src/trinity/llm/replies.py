@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trinity.llm.call import MOST_TOKENS, MOST_USD, Call, FinishReason, Reply
+from trinity.llm.call import MOST_TOKENS, MOST_USD, Call, FinishReason, Reply, Usage
 from trinity.llm.failures import CallFailed, ServerFailed
 
 _WORDS: Mapping[FinishReason, str] = {
@@ -49,29 +49,32 @@ def read_reply(response: Any, call: Call, price: Callable[[int, int, Any], float
     text = clean(choice.message.content or "")
     counts = _counts(getattr(response, "usage", None))
     read, written, reasoning = counts or (_tokens(*(m.content for m in call.messages)), _tokens(text), 0)
-    usd = price(read, written, response)
+    usage = Usage(clean(str(response.model or "")), read, written, reasoning, price(read, written, response))
     word = _finish_word(choice)
-    reply = Reply(
+    finish_reason = FINISH_REASONS.get(word.lower())
+    if finish_reason is None:
+        failure = _no_reply(word)
+        failure.charged = None if counts is None else usage
+        raise failure
+    return Reply(
         text=without_reasoning(text),
-        finish_reason=FINISH_REASONS.get(word.lower(), "stop"),
+        finish_reason=finish_reason,
         prompt_tokens=read,
         completion_tokens=written,
         reasoning_tokens=reasoning,
-        usd=usd,
-        model=clean(str(response.model or "")),
+        usd=usage.usd,
+        model=usage.model,
         estimated=counts is None,
     )
-    if word.lower() in FINISH_REASONS:
-        return reply
-    failure: CallFailed = CallFailed(
+
+
+def _no_reply(word: str) -> CallFailed:
+    if word.lower() in BROKE_OFF:
+        return ServerFailed(f"the reply broke off with finish reason {word}")
+    return CallFailed(
         f"the reply ended with finish reason {word[:40]!r}, which is none that is known: it is taken neither for a "
         "whole reply nor for a cut one (docs/pool.md)"
     )
-    if word.lower() in BROKE_OFF:
-        failure = ServerFailed(f"the reply broke off with finish reason {word}")
-    if counts is not None:
-        failure.charged = reply
-    raise failure
 
 
 def without_reasoning(text: str) -> str:

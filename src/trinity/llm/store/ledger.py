@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from enum import Enum
 
 from trinity.errors import BudgetReached, StoreError
-from trinity.llm.call import Call, Reply
+from trinity.llm.call import Call, Reply, Usage
 from trinity.llm.store.database import Database, Entry, now
 
 
@@ -144,24 +144,24 @@ class Ledger:
         created = now()
         with self._database.transaction():
             other = keep and not self._database.insert(Entry(call, reply, created))
-            self._count(call, reply, purpose, seconds, tries, created)
+            self._count(call, reply.usage, purpose, seconds, tries, created)
             self._end(claim)
         return other
 
-    def charge(self, call: Call, reply: Reply, purpose: Purpose, seconds: float) -> None:
-        """Counts what came and is charged, but is no reply; the claim stays."""
+    def charge(self, call: Call, usage: Usage, purpose: Purpose, seconds: float) -> None:
+        """Counts what is charged though no reply came of it; the claim stays."""
         with self._database.transaction():
-            self._count(call, reply, purpose, seconds, 1, now())
+            self._count(call, usage, purpose, seconds, 1, now())
 
-    def _count(self, call: Call, reply: Reply, purpose: Purpose, seconds: float, tries: int, created: float) -> None:
+    def _count(self, call: Call, usage: Usage, purpose: Purpose, seconds: float, tries: int, created: float) -> None:
         self._database.connection.execute(
             "INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                call.key, purpose.agent, purpose.role, purpose.stage, reply.model, reply.prompt_tokens,
-                reply.completion_tokens, reply.reasoning_tokens, reply.usd, seconds, tries, created,
+                call.key, purpose.agent, purpose.role, purpose.stage, usage.model, usage.prompt_tokens,
+                usage.completion_tokens, usage.reasoning_tokens, usage.usd, seconds, tries, created,
             ),
         )  # fmt: skip
-        self._database.connection.execute("UPDATE totals SET usd = usd + ?, calls = calls + 1", (reply.usd or 0.0,))
+        self._database.connection.execute("UPDATE totals SET usd = usd + ?, calls = calls + 1", (usage.usd or 0.0,))
 
     def highest_price(self, agent: str) -> list[tuple[int, int, float]]:
         """Of the calls of an agent that had a price, tokens read and written and US dollars of the dearest 100."""
